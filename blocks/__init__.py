@@ -1,0 +1,1 @@
+"""What the pipeline talks to, and what it stores."""

@@ -1,0 +1,38 @@
+"""How a state is rebuilt: what archaeology finds, what containerize builds from, what is published with it."""
+
+from blocks.records import Record
+
+
+class Package(Record):
+    """One fetched distribution, kept in the package store under its hash."""
+
+    name: str
+    version: str
+    filename: str
+    sha256: str
+
+
+class Recipe(Record):
+    """Runtime versions, packages and commands that rebuild both states of a candidate."""
+
+    stack: str
+    """`python`."""
+    runtime: str
+    """Runtime version, e.g. `3.11`."""
+    system_packages: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    """The union of what the start and the end state declare, as requirement strings, without the project itself."""
+    packages: tuple[Package, ...] = ()
+    """What the requirements resolved to as of the date."""
+    as_of: str
+    """Nothing released after this moment is used (RFC 3339)."""
+    project_name: str | None = None
+    project_version: str | None = None
+    """The version given to tools that ask Git for it (setuptools-scm and the like)."""
+    install: str = "editable"
+    """`editable`: the project's own build backend ran; `path`: the source folders were put on the path."""
+    source_roots: tuple[str, ...] = (".",)
+    """Folders, relative to the workspace, that hold importable packages."""
+    test_command: tuple[str, ...] = ("pytest",)
+    environment: tuple[tuple[str, str], ...] = ()
+    """Environment variables the tests need."""

@@ -1,0 +1,177 @@
+"""Settings from `ENVMILL_*`, then `envmill.toml` (or the file that ENVMILL_CONFIG names), then the defaults here.
+
+Nested values use two underscores: `ENVMILL_S3__ENDPOINT_URL`. See docs/operators.md for the whole list.
+"""
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from blocks.errors import UsageError
+
+
+class Section(BaseModel):
+    """A group of settings; unknown names are refused, so that a typing error is not silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class S3Settings(Section):
+    """How to reach an S3 store; used when `lake` is an `s3://` URL. Unset values follow boto3's own rules."""
+
+    endpoint_url: str | None = None
+    region: str | None = None
+    access_key_id: SecretStr | None = None
+    secret_access_key: SecretStr | None = None
+
+
+class EngineSettings(Section):
+    """The container engine and the limits every container of a subject gets."""
+
+    host: str | None = None
+    """Engine address; unset follows DOCKER_HOST and then the local socket."""
+    base_image: str = "debian:bookworm-slim"
+    ca_bundle: Path | None = None
+    """Extra CA certificates for the fetch step only (a company's TLS proxy). Unset: SSL_CERT_FILE, if that is set."""
+    runtime: str | None = None
+    """OCI runtime for containers that run subject code, e.g. `runsc`."""
+    memory_mb: int = 4096
+    cpus: float = 2.0
+    pids: int = 512
+    written_mb: int = 4096
+    """Bytes a subject container may write before its watchdog ends it."""
+    log_mb: int = 16
+    """Longest log kept of one command; what is over is cut in the middle and says so."""
+
+
+class TimeoutSettings(Section):
+    """Deadlines in seconds."""
+
+    fetch_sec: int = 900
+    install_sec: int = 600
+    tests_sec: int = 900
+    agent_sec: int = 1800
+
+
+class GateSettings(Section):
+    """Thresholds of the quality card."""
+
+    repeats: int = 3
+    """Runs of nop and of oracle at admission."""
+    min_fail_to_pass: int = 1
+    min_pass_to_pass: int = 1
+    max_hunks: int = 40
+    """More hunks than this are not dropped one by one; the card then says how many were."""
+
+
+class QualifySettings(Section):
+    """What the rule-based qualifiers ask for."""
+
+    provider: str = "rules"
+    licences: tuple[str, ...] = (
+        "MIT",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "ISC",
+        "0BSD",
+        "MPL-2.0",
+        "Unlicense",
+        "Zlib",
+        "PSF-2.0",
+        "Python-2.0",
+        "BSL-1.0",
+        "CC0-1.0",
+        "LGPL-2.1-only",
+        "LGPL-3.0-only",
+        "GPL-2.0-only",
+        "GPL-3.0-only",
+        "AGPL-3.0-only",
+    )
+    licence_gate: bool = True
+    window_days: int = 90
+    """How long after the start commit an outcome is looked for."""
+    max_changed_lines: int = 3000
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Relative paths are relative to the working directory."""
+
+    model_config = SettingsConfigDict(env_prefix="ENVMILL_", env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    home: Path = Path(".envmill")
+    lake: str | None = None
+    """`file:///absolute/path` or `s3://bucket/prefix`; unset: `<home>/lake`."""
+    inbox: tuple[str, ...] = ()
+    """Folders or `s3://bucket/prefix` that hold contributions; unset: `<home>/inbox`."""
+    mirrors: dict[str, str] = Field(default_factory=dict)
+    """Public repository address (or a prefix of it that ends in `/`) -> where it is read from instead: an address, a
+    folder or a bundle. The public identity stays what it is."""
+    s3: S3Settings = S3Settings()
+    engine: EngineSettings = EngineSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    gates: GateSettings = GateSettings()
+    qualify: QualifySettings = QualifySettings()
+    prefect_api_url: str | None = None
+    """A Prefect server that is already running; unset: PREFECT_API_URL, else one is started for the run."""
+    concurrency: int = Field(default=2, ge=1)
+    """Candidates worked on at the same time."""
+    organisation: str = "envmill"
+    """The `org` in the published task names `org/name`."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Precedence: arguments, environment, settings file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+
+    @property
+    def lake_url(self) -> str:
+        """Where objects are kept."""
+        return self.lake or (self.home.absolute() / "lake").as_uri()
+
+    @property
+    def inboxes(self) -> tuple[str, ...]:
+        """Where contributions are looked for."""
+        return self.inbox or (str(self.home / "inbox"),)
+
+    @property
+    def catalog_path(self) -> Path:
+        """The snapshot readers open; replaced atomically."""
+        return self.home / "catalog.duckdb"
+
+    @property
+    def releases(self) -> Path:
+        """Where releases are written."""
+        return self.home / "releases"
+
+
+def config_file() -> Path:
+    """The settings file in force, whether or not it exists."""
+    return Path(os.environ.get("ENVMILL_CONFIG", "envmill.toml"))
+
+
+def load_settings() -> Settings:
+    """Read the settings.
+
+    Raises:
+        UsageError: a value is not valid; names the setting, never its value.
+    """
+    named = os.environ.get("ENVMILL_CONFIG")
+    if named and not Path(named).is_file():
+        raise UsageError(f"ENVMILL_CONFIG names {named}, which is not a file; correct the path or unset it")
+    try:
+        return Settings()
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise UsageError(f"settings: {faults}; correct them in the environment (ENVMILL_*) or {config_file()}") from None
+    except ValueError as error:
+        raise UsageError(f"settings: {config_file()} cannot be read: {error}") from None

@@ -1,0 +1,1 @@
+"""Trace capture: agents run in the environment; trajectory and reward are recorded."""

@@ -1,0 +1,1 @@
+"""Containerize: the start state becomes an image without Git, solution or hidden tests."""

@@ -1,0 +1,1 @@
+"""Ingest: the inbox becomes consented, redacted candidates."""

@@ -1,0 +1,1 @@
+"""Publish: admitted environments become a release."""

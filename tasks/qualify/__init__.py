@@ -1,0 +1,1 @@
+"""Qualify: four qualifiers judge a candidate at the same time."""
