@@ -11,6 +11,7 @@ import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,14 +27,16 @@ class PhaseKey(Record):
     """Names one phase run: what is done (phase) to whom (candidate) from which inputs (input_key)."""
 
     candidate_id: str
+    """For scope `contributions`: the contribution's id."""
     phase: Phase
     input_key: str
     upstream_key: str | None = None
+    scope: Literal["candidates", "contributions"] = "candidates"
 
     @property
     def prefix(self) -> str:
         """Folder of everything this phase run writes."""
-        return f"candidates/{self.candidate_id}/{self.phase}/{self.input_key}/"
+        return f"{self.scope}/{self.candidate_id}/{self.phase}/{self.input_key}/"
 
 
 class FileEntry(Record):
