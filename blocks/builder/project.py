@@ -1,0 +1,57 @@
+"""Installing the project itself from the workspace, as the unprivileged user, without a network.
+
+`editable` runs the project's own build backend; where that fails, `path` puts the source folders on the path and writes
+the metadata that `importlib.metadata` asks for.
+"""
+
+from packaging.utils import canonicalize_name
+
+from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, WORKSPACE, site_packages
+from blocks.engine import Container, ExecResult
+from blocks.recipe import Recipe
+from blocks.trees import Tree
+
+
+def place_workspace(box: Container, tree: Tree) -> None:
+    """Empty the workspace and put the tree there, owned by the agent user."""
+    box.run(["find", WORKSPACE, "-mindepth", "1", "-delete"], timeout_sec=120)
+    box.put_tree(tree, WORKSPACE, uid=AGENT_UID, gid=AGENT_UID)
+
+
+def install_editable(box: Container, recipe: Recipe, *, timeout_sec: int) -> ExecResult:
+    """Run the project's build backend for an editable install."""
+    return box.run(
+        ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
+        + ["--no-build-isolation", "--editable", WORKSPACE],
+        user=AGENT_USER,
+        workdir=WORKSPACE,
+        environment=version_environment(recipe),
+        timeout_sec=timeout_sec,
+    )
+
+
+def install_path(box: Container, recipe: Recipe) -> None:
+    """Put the source folders on the path and leave minimal metadata (PEP 376, Core Metadata 2.1)."""
+    roots = [WORKSPACE if root == "." else f"{WORKSPACE}/{root}" for root in recipe.source_roots]
+    folder = site_packages(recipe.runtime)
+    box.put_file(f"{folder}/envmill_project.pth", ("\n".join(roots) + "\n").encode(), uid=AGENT_UID, gid=AGENT_UID)
+    if recipe.project_name:
+        version = recipe.project_version or "0.0.0"
+        name = canonicalize_name(recipe.project_name).replace("-", "_")
+        metadata = f"Metadata-Version: 2.1\nName: {recipe.project_name}\nVersion: {version}\n"
+        for filename, text in (("METADATA", metadata), ("INSTALLER", "envmill\n"), ("RECORD", "")):
+            target = f"{folder}/{name}-{version}.dist-info/{filename}"
+            box.put_file(target, text.encode(), uid=AGENT_UID, gid=AGENT_UID)
+
+
+def version_environment(recipe: Recipe) -> dict[str, str]:
+    """What tools that would ask Git for the version read instead."""
+    version = recipe.project_version or "0.0.0"
+    names = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
+    return {**dict.fromkeys(names, version), "HOME": "/home/agent", **dict(recipe.environment)}
+
+
+def source_roots(tree: Tree) -> tuple[str, ...]:
+    """Folders that hold importable packages: `src` where it holds any, then the root."""
+    has_src = any(path.startswith("src/") and path.endswith(".py") for path in tree)
+    return ("src", ".") if has_src else (".",)

@@ -1,0 +1,280 @@
+"""What a Python project declares, read from its files as data: nothing of the project runs.
+
+Sources: PEP 621 `[project]`, PEP 735 `[dependency-groups]`, `[tool.poetry]`, `[tool.pdm]`, `[tool.hatch.envs]`,
+`[tool.uv]`, setup.cfg, literals in setup.py (by syntax tree), requirements files, tox.ini.
+"""
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from blocks.records import Record
+from blocks.trees import Tree
+from tasks.archaeology.poetry import poetry_requirements
+
+_TEST_GROUP = re.compile(r"^(tests?|testing|test[-_].*|.*[-_]tests?|pytest|unit|unittests?)$", re.I)
+_DEV_GROUP = re.compile(r"^(dev|develop|development|dev[-_].*|all)$", re.I)
+_TEST_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(tests?|testing)([-_.][\w-]+)?\.(txt|in)$")
+_DEV_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(dev|develop|ci)([-_.][\w-]+)?\.(txt|in)$")
+
+
+class Declared(Record):
+    """What the project says of itself and needs. Requirements are strings as written, in the order found."""
+
+    name: str | None = None
+    requires_python: str | None = None
+    runtime: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    """What its tests need beyond `runtime`, from the most telling place that names any."""
+    build: tuple[str, ...] = ()
+    build_backend: str | None = None
+    dynamic_version: bool = False
+    left_out: tuple[str, ...] = ()
+    """What was declared and cannot be fetched from an index: local paths, addresses, what does not parse."""
+
+
+def read_manifests(tree: Tree) -> Declared | None:
+    """What the project at the root of the tree declares; None where there is no Python manifest."""
+    project = _toml(tree, "pyproject.toml")
+    setup_cfg, setup_py = _ini(tree, "setup.cfg"), _setup_literals(_text(tree, "setup.py"))
+    named_files = [path for path in tree if _TEST_FILES.match(path) or path in ("requirements.txt",)]
+    if not project and not setup_cfg and "setup.py" not in tree and not named_files:
+        return None
+    table = _table(project, "project")
+    runtime: list[str] = [
+        *_strings(table.get("dependencies")),
+        *poetry_requirements(_table(project, "tool", "poetry")),
+        *_lines(setup_cfg.get("options", {}).get("install_requires", "")),
+        *setup_py.get("install_requires", ()),
+    ]
+    if not runtime and "requirements.txt" in tree:
+        runtime = list(requirement_lines(tree, "requirements.txt"))
+    groups = _groups(project, setup_cfg, setup_py)
+    test = _tests(groups, tree)
+    build = _strings(_table(project, "build-system").get("requires")) or ("setuptools", "wheel")
+    name = _first(
+        table.get("name"),
+        _table(project, "tool", "poetry").get("name"),
+        setup_cfg.get("metadata", {}).get("name"),
+        *setup_py.get("name", ()),
+    )
+    requires_python = _first(
+        table.get("requires-python"),
+        setup_cfg.get("options", {}).get("python_requires"),
+        *setup_py.get("python_requires", ()),
+    )
+    kept_runtime, dropped = _fetchable(runtime, own_name=name, groups=groups)
+    kept_test, dropped_test = _fetchable(test, own_name=name, groups=groups)
+    return Declared(
+        name=name,
+        requires_python=requires_python,
+        runtime=kept_runtime,
+        test=kept_test,
+        build=build,
+        build_backend=_string(_table(project, "build-system").get("build-backend")),
+        dynamic_version="version" in _strings(table.get("dynamic")) or "setuptools_scm" in str(build),
+        left_out=(*dropped, *dropped_test),
+    )
+
+
+def requirement_lines(tree: Tree, path: str, *, depth: int = 0) -> Iterator[str]:
+    """Requirement lines of a requirements file, following `-r` and `-c`-less includes up to three deep."""
+    folder = path.rpartition("/")[0]
+    for raw in _text(tree, path).replace("\\\n", " ").splitlines():
+        line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+        include = re.match(r"^(?:-r|--requirement)[ =]?(\S+)$", line)
+        if include and depth < 3:
+            target = f"{folder}/{include[1]}".strip("/")
+            if target in tree:
+                yield from requirement_lines(tree, target, depth=depth + 1)
+        elif line and not line.startswith("-"):
+            yield re.sub(r"\s--hash=\S+", "", line).strip()
+        elif re.match(r"^(-e|--editable)", line):
+            yield line
+
+
+def _groups(
+    project: Mapping[str, object], setup_cfg: Mapping[str, Mapping[str, str]], setup_py: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    poetry = _table(project, "tool", "poetry")
+    sources: list[Mapping[str, object]] = [
+        _table(project, "project", "optional-dependencies"),
+        _expand_groups(_table(project, "dependency-groups")),
+        _table(project, "tool", "pdm", "dev-dependencies"),
+        {key: _lines(value) for key, value in setup_cfg.get("options.extras_require", {}).items()},
+        {"test": _lines(setup_cfg.get("options", {}).get("tests_require", ""))},
+        {"test": setup_py.get("tests_require", ())},
+        {key.removeprefix("extras_require:"): value for key, value in setup_py.items() if ":" in key},
+        {"dev": poetry_requirements({"dependencies": poetry.get("dev-dependencies", {})})},
+        {key: poetry_requirements(_as_table(value)) for key, value in _table(poetry, "group").items()},
+        {key: _as_table(value).get("dependencies", ()) for key, value in _table(project, "tool", "hatch", "envs").items()},
+        {
+            key: _as_table(value).get("extra-dependencies", ())
+            for key, value in _table(project, "tool", "hatch", "envs").items()
+        },
+        {"dev": _table(project, "tool", "uv").get("dev-dependencies", ())},
+    ]
+    for source in sources:
+        for key, value in source.items():
+            found[key] = tuple(dict.fromkeys((*found.get(key, ()), *_strings(value))))
+    return found
+
+
+def _tests(groups: Mapping[str, tuple[str, ...]], tree: Tree) -> tuple[str, ...]:
+    """The most telling place first: a group named for tests, a file named for tests, tox, then what developers use."""
+    by_group = [item for name, items in groups.items() if _TEST_GROUP.match(name) for item in items]
+    by_file = [line for path in sorted(tree) if _TEST_FILES.match(path) for line in requirement_lines(tree, path)]
+    if by_group or by_file:
+        return tuple(dict.fromkeys((*by_group, *by_file)))
+    tox = tuple(_tox_deps(tree))
+    if tox:
+        return tox
+    by_dev = [item for name, items in groups.items() if _DEV_GROUP.match(name) for item in items]
+    dev_file = [line for path in sorted(tree) if _DEV_FILES.match(path) for line in requirement_lines(tree, path)]
+    return tuple(dict.fromkeys((*by_dev, *dev_file)))
+
+
+def _tox_deps(tree: Tree) -> Iterator[str]:
+    for line in _lines(_ini(tree, "tox.ini").get("testenv", {}).get("deps", "")):
+        plain = re.sub(r"^[\w{},.!-]+:\s+", "", line)
+        include = re.match(r"^-r\s*(?:\{toxinidir\}/)?(\S+)$", plain)
+        if include and include[1] in tree:
+            yield from requirement_lines(tree, include[1])
+        elif "{" not in plain and not plain.startswith("-"):
+            yield plain
+
+
+def _fetchable(
+    items: Iterable[str], *, own_name: str | None, groups: Mapping[str, tuple[str, ...]], depth: int = 0
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Requirements an index can serve, and those it cannot. `own[extra]` is replaced by that extra's requirements."""
+    kept: dict[str, None] = {}
+    dropped: dict[str, None] = {}
+    for item in items:
+        try:
+            requirement = Requirement(item)
+        except InvalidRequirement:
+            dropped[item] = None
+            continue
+        if own_name and canonicalize_name(requirement.name) == canonicalize_name(own_name):
+            inner = [need for extra in requirement.extras for need in groups.get(extra, ())]
+            if depth < 3 and inner:
+                more, lost = _fetchable(inner, own_name=own_name, groups=groups, depth=depth + 1)
+                kept.update(dict.fromkeys(more))
+                dropped.update(dict.fromkeys(lost))
+        elif requirement.url:
+            dropped[item] = None
+        else:
+            kept[str(requirement)] = None
+    return tuple(kept), tuple(dropped)
+
+
+def _expand_groups(groups: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """PEP 735 groups with their includes resolved."""
+
+    def items(name: str, seen: frozenset[str]) -> Iterator[str]:
+        value = groups.get(name)
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, dict) and (inner := item.get("include-group")) and inner not in seen:
+                yield from items(str(inner), seen | {str(inner)})
+
+    return {name: tuple(items(name, frozenset({name}))) for name in groups}
+
+
+def _setup_literals(source: str) -> dict[str, tuple[str, ...]]:
+    """Literal keyword arguments of setup(), also through names that are assigned literals at module level."""
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return {}
+    names = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
+            for keyword in node.keywords:
+                if keyword.arg:
+                    value = _literal(keyword.value, names)
+                    if keyword.arg == "extras_require" and isinstance(value, dict):
+                        found.update({f"extras_require:{key}": _strings(item) for key, item in value.items()})
+                    elif isinstance(value, str):
+                        found[keyword.arg] = (value,)
+                    else:
+                        found[keyword.arg] = _strings(value)
+    return found
+
+
+def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> object:
+    if isinstance(node, ast.Name):
+        return _literal(names[node.id], {}) if node.id in names else None
+    if isinstance(node, ast.Dict):
+        return {
+            key.value: _literal(value, names)
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, ast.Constant)
+        }
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _toml(tree: Tree, path: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(_text(tree, path))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _ini(tree: Tree, path: str) -> dict[str, dict[str, str]]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(_text(tree, path))
+    except configparser.Error:
+        return {}
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _text(tree: Tree, path: str) -> str:
+    file = tree.get(path)
+    return file.content.decode("utf-8", "replace") if file else ""
+
+
+def _table(value: Mapping[str, object], *names: str) -> Mapping[str, object]:
+    current: Mapping[str, object] = value
+    for name in names:
+        current = _as_table(current.get(name))
+    return current
+
+
+def _as_table(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _first(*values: object) -> str | None:
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else ()
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for raw in text.splitlines() if (line := raw.split(" #")[0].strip()) and not line.startswith("#"))
