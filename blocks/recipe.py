@@ -33,6 +33,9 @@ class Recipe(Record):
     """`editable`: the project's own build backend ran; `path`: the source folders were put on the path."""
     source_roots: tuple[str, ...] = (".",)
     """Folders, relative to the workspace, that hold importable packages."""
-    test_command: tuple[str, ...] = ("pytest",)
+    ini_lines: tuple[str, ...] = ()
+    """The project's own pytest configuration, without what a verifier decides; lines below `[pytest]`."""
+    arguments: tuple[str, ...] = ()
+    """Options the project gives pytest, without those a verifier decides."""
     environment: tuple[tuple[str, str], ...] = ()
     """Environment variables the tests need."""

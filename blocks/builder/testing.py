@@ -1,0 +1,54 @@
+"""Runs of a project's tests in a container, through the same grader package that is published with each environment."""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+
+from blocks.builder.places import GRADER, PYTHON, SYSTEM_PYTHON, WORKSPACE
+from blocks.engine import Container
+from blocks.errors import PermanentError
+from blocks.trees import File
+from blocks.vectors import TestVector
+
+
+def grader_tree() -> dict[str, File]:
+    """The grader package as it is copied into containers and published tasks: its Python files, flat."""
+    package = resources.files("blocks.grader")
+    return {
+        entry.name: File(content=entry.read_bytes())
+        for entry in package.iterdir()
+        if entry.name.endswith(".py") and entry.is_file()
+    }
+
+
+def observe(
+    box: Container,
+    *,
+    ini_lines: Sequence[str],
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    timeout_sec: int,
+) -> TestVector:
+    """Run the whole suite of the workspace as the container's own unprivileged user and return what each test did.
+
+    Raises:
+        PermanentError: the grader left no vector although it ended by itself.
+    """
+    box.put_tree(grader_tree(), f"{GRADER}/grader")
+    box.put_file(f"{GRADER}/pytest.ini", ("[pytest]\n" + "\n".join(ini_lines) + "\n").encode())
+    box.put_file(f"{GRADER}/arguments.json", json.dumps(list(arguments)).encode())
+    box.put_file(f"{GRADER}/environment.json", json.dumps(dict(environment)).encode())
+    out = "/tmp/vector.json"
+    done = box.run(
+        [SYSTEM_PYTHON, "-I", "-S", f"{GRADER}/grader", "observe", "--workspace", WORKSPACE, "--python", PYTHON]
+        + ["--timeout", str(timeout_sec), "--ini-file", f"{GRADER}/pytest.ini"]
+        + ["--arguments-json", f"{GRADER}/arguments.json", "--environment-json", f"{GRADER}/environment.json"]
+        + ["--out", out],
+        timeout_sec=timeout_sec + 60,
+    )
+    if done.timed_out or done.out_of_memory:
+        return TestVector(results={}, complete=False, timed_out=done.timed_out, log_tail=done.output[-8000:])
+    content = box.get_file(out, max_bytes=256 << 20)
+    if content is None:
+        raise PermanentError(f"the grader ended with {done.exit_code} and left no vector: {done.output[-1000:]}")
+    return TestVector.model_validate_json(content)

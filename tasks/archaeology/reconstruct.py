@@ -1,0 +1,219 @@
+"""Archaeology of one candidate, from outcome to a decision. No Prefect here; steps.py wraps it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from blocks.builder.dependencies import InstallError, ensure_dependency_image
+from blocks.engine import Engine, ensure_python_runtime
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.records import ObstacleRow, Outcome, Phase, ReasonCode, ReconstructionRow
+from blocks.repositories import Repository
+from blocks.settings import Settings
+from blocks.trees import TreeUnsafeError
+from blocks.vectors import StateComparison, TestVector, compare_states
+from tasks.archaeology.plan import NoPlan, plan
+from tasks.archaeology.rebuild import test_state
+from tasks.archaeology.resolve import attempts, resolve
+from tasks.archaeology.split import Split, split
+from tasks.archaeology.states import States, build_states, changed
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """Everything archaeology found, also where it fell out on the way."""
+
+    row: ReconstructionRow
+    message: str
+    obstacles: tuple[ObstacleRow, ...] = ()
+    states: States | None = None
+    split: Split = field(default_factory=Split)
+    recipe: Recipe | None = None
+    before: TestVector | None = None
+    after: TestVector | None = None
+    comparison: StateComparison | None = None
+    patch: str = ""
+
+
+@dataclass
+class _Dig:
+    """What is known so far; `end` turns it into a result at any point."""
+
+    candidate_id: str
+    end_commit: str
+    obstacles: list[ObstacleRow] = field(default_factory=list)
+    states: States | None = None
+    split: Split = field(default_factory=Split)
+    recipe: Recipe | None = None
+    before: TestVector | None = None
+    after: TestVector | None = None
+    comparison: StateComparison | None = None
+    patch: str = ""
+    insertions: int = 0
+    deletions: int = 0
+
+    def obstacle(self, symptom: str, remedy: str, *, resolved: bool) -> None:
+        self.obstacles.append(
+            ObstacleRow(
+                candidate_id=self.candidate_id,
+                phase=Phase.ARCHAEOLOGY,
+                attempt=len(self.obstacles) + 1,
+                symptom=symptom,
+                remedy=remedy,
+                resolved=resolved,
+            )
+        )
+
+    def end(self, status: Outcome, reason_code: ReasonCode, message: str) -> Reconstruction:
+        compared = self.comparison
+        row = ReconstructionRow(
+            candidate_id=self.candidate_id,
+            end_commit=self.end_commit,
+            files_changed=len(changed(self.states.start, self.states.solution)) if self.states else 0,
+            insertions=self.insertions,
+            deletions=self.deletions,
+            stack=self.recipe.stack if self.recipe else None,
+            runtime=self.recipe.runtime if self.recipe else None,
+            as_of=self.recipe.as_of if self.recipe else None,
+            fail_to_pass=len(compared.fail_to_pass) if compared else 0,
+            pass_to_pass=len(compared.pass_to_pass) if compared else 0,
+            pass_to_fail=len(compared.pass_to_fail) if compared else 0,
+            status=status,
+            reason_code=reason_code,
+        )
+        return Reconstruction(
+            row, message, tuple(self.obstacles), self.states, self.split, self.recipe, self.before, self.after,
+            compared, self.patch,
+        )  # fmt: skip
+
+
+def reconstruct(
+    engine: Engine,
+    store: ObjectStore,
+    settings: Settings,
+    repository: Repository,
+    *,
+    candidate_id: str,
+    start_commit: str,
+    end_commit: str,
+) -> Reconstruction:
+    """Rebuild and test both states of a candidate whose outcome is known.
+
+    Raises:
+        TransientError: network, store or engine; nothing is decided.
+    """
+    dig = _Dig(candidate_id, end_commit)
+    outcome = repository.commit(end_commit)
+    parent = outcome.parents[0] if outcome.parents else start_commit
+    try:
+        dig.states = build_states(*(repository.export(sha) for sha in (start_commit, parent, end_commit)))
+    except TreeUnsafeError as error:
+        return dig.end(Outcome.REJECTED, ReasonCode.TREE_UNSAFE, str(error))
+    _describe_change(dig, repository, parent)
+    if not dig.states.carried:
+        dig.obstacle("the outcome's change conflicts with the start tree", "whole end tree as solution", resolved=True)
+    if not any(path.endswith(".py") for path in dig.states.hidden):
+        return dig.end(
+            Outcome.NEEDS_MODEL,
+            ReasonCode.OUTCOME_HAS_NO_TESTS,
+            f"the outcome {end_commit[:12]} changes no test; hidden tests would have to be synthesized by a model",
+        )
+    planned = plan(
+        dig.states.start,
+        dig.states.solution,
+        as_of=outcome.committed_at,
+        nearest_tag=repository.nearest_tag(start_commit),
+    )
+    if isinstance(planned, NoPlan):
+        return dig.end(Outcome.REJECTED, planned.reason_code, planned.message)
+    dig.recipe = planned.recipe
+    for item in planned.left_out:
+        dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)
+    return _build(dig, engine, store, settings, planned.union, planned.solution_only, outcome.committed_at)
+
+
+def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
+    assert dig.states is not None
+    dig.split = split(changed(dig.states.start, dig.states.solution))
+    dig.patch = repository.diff(parent, dig.end_commit)
+    for change in repository.changes(dig.end_commit):
+        dig.insertions += change.insertions
+        dig.deletions += change.deletions
+
+
+def _build(
+    dig: _Dig,
+    engine: Engine,
+    store: ObjectStore,
+    settings: Settings,
+    union: Sequence[str],
+    solution_only: Sequence[str],
+    as_of: datetime,
+) -> Reconstruction:
+    assert dig.states is not None and dig.recipe is not None
+    runtime_image = ensure_python_runtime(engine, settings, dig.recipe.runtime)
+    if runtime_image is None:
+        return dig.end(Outcome.REJECTED, ReasonCode.RUNTIME_NOT_AVAILABLE, f"no runtime image for {dig.recipe.runtime}")
+    resolved = resolve(
+        engine,
+        store,
+        settings,
+        candidate_id=dig.candidate_id,
+        runtime_image=runtime_image,
+        runtime=dig.recipe.runtime,
+        project=dig.recipe.project_name,
+        ways=attempts(union, solution_only, as_of),
+    )
+    dig.obstacles.extend(resolved.obstacles)
+    if resolved.attempt is None:
+        return dig.end(Outcome.FAILED, ReasonCode.DEPENDENCIES_UNRESOLVED, resolved.failure[-1500:])
+    dig.recipe = dig.recipe.model_copy(
+        update={
+            "packages": resolved.packages,
+            "requirements": resolved.attempt.requirements,
+            "as_of": resolved.attempt.as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    )
+    try:
+        image = ensure_dependency_image(
+            engine, store, dig.recipe, runtime_image, timeout_sec=settings.timeouts.install_sec
+        )
+    except InstallError as error:
+        return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, str(error))
+    for name, tree in (("before", dig.states.with_tests(dig.states.start)), ("after", dig.states.solution)):
+        run = test_state(
+            engine,
+            settings,
+            candidate_id=dig.candidate_id,
+            image=image,
+            recipe=dig.recipe,
+            start=dig.states.start,
+            state=tree,
+        )
+        dig.recipe = run.recipe
+        dig.obstacles.extend(run.obstacles)
+        setattr(dig, name, run.vector)
+    return _judge(dig)
+
+
+def _judge(dig: _Dig) -> Reconstruction:
+    """The bug must be seen failing and the solution passing."""
+    assert dig.before is not None and dig.after is not None
+    if dig.after.timed_out or dig.before.timed_out:
+        return dig.end(Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.after.log_tail[-1000:]}")
+    if not dig.after.passed():
+        return dig.end(
+            Outcome.FAILED,
+            ReasonCode.TESTS_NOT_COLLECTED,
+            f"no test passes in the solution ({len(dig.after.results)} ran, {len(dig.after.collection_errors)} files not "
+            f"collected): {dig.after.log_tail[-1500:]}",
+        )
+    dig.comparison = compare_states([dig.before], [dig.after])
+    found = dig.comparison
+    counts = f"{len(found.fail_to_pass)} fail-to-pass, {len(found.pass_to_pass)} pass-to-pass, {len(found.pass_to_fail)} broken"
+    if not found.fail_to_pass:
+        return dig.end(Outcome.REJECTED, ReasonCode.BUG_NOT_SEEN, f"no test fails before and passes after: {counts}")
+    return dig.end(Outcome.PASSED, ReasonCode.OK, f"both states built and tested: {counts}")

@@ -1,0 +1,79 @@
+"""The environment image: dependency layer, start tree, the project installed, then sealed for the agent."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from blocks.builder.dependencies import ensure_dependency_image
+from blocks.builder.places import AGENT_USER, VENV, WORKSPACE
+from blocks.builder.project import install_editable, install_path, place_workspace
+from blocks.engine import ContainerSpec, Engine, Role
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.settings import Settings
+from blocks.trees import File, Tree, digest
+
+SEAL_VERSION = 1
+_PATH = f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A built environment image, or why there is none (`failure`)."""
+
+    reference: str
+    below: str
+    """The dependency image it stands on."""
+    workspace: dict[str, File]
+    """What lies in the workspace of the image: the start tree and what the install left there."""
+    log: str
+    failure: str = ""
+
+
+def environment_reference(recipe: Recipe, start: Tree, below: str, environment_id: str) -> str:
+    """Image reference: keyed by the dependency layer, the start tree and how the project is installed."""
+    parts = [SEAL_VERSION, below, digest(start), recipe.install, recipe.project_version, recipe.environment]
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    return f"envmill/environment:{environment_id}-{key}"
+
+
+def seal(
+    engine: Engine,
+    store: ObjectStore,
+    settings: Settings,
+    recipe: Recipe,
+    start: Tree,
+    *,
+    runtime_image: str,
+    environment_id: str,
+) -> Sealed:
+    """Build the image. The project's own build code runs as the unprivileged user, without a network."""
+    timeout_sec = settings.timeouts.install_sec
+    below = ensure_dependency_image(engine, store, recipe, runtime_image, timeout_sec=timeout_sec)
+    reference = environment_reference(recipe, start, below, environment_id)
+    log: list[str] = []
+    with engine.container(ContainerSpec(image=below, role=Role.BUILD, deadline_sec=timeout_sec + 120)) as box:
+        place_workspace(box, start)
+        if recipe.install == "editable":
+            done = install_editable(box, recipe, timeout_sec=timeout_sec)
+            log.append(done.output)
+            if done.exit_code != 0:
+                return Sealed(reference, below, {}, "".join(log), f"install ended with {done.exit_code}: {done.output[-1500:]}")
+        else:
+            install_path(box, recipe)
+        for argv in (
+            ["find", VENV, "-xdev", "-user", AGENT_USER, "-exec", "chown", "-h", "root:root", "{}", "+"],
+            ["find", "/tmp", "/var/tmp", "-mindepth", "1", "-delete"],
+            ["find", "/home/agent", "-mindepth", "1", "-delete"],
+        ):
+            done = box.run(argv, user="root", timeout_sec=120)
+            log.append(done.output)
+            if done.exit_code != 0:
+                return Sealed(reference, below, {}, "".join(log), f"{argv[0]} ended with {done.exit_code}: {done.output[-500:]}")
+        workspace = box.get_tree(WORKSPACE, max_bytes=1 << 30)
+        box.commit(
+            reference,
+            labels={"envmill.kind": "environment", "envmill.environment": environment_id},
+            changes=[f"WORKDIR {WORKSPACE}", "USER root", f"ENV PATH={_PATH}", "ENV PYTHONDONTWRITEBYTECODE=1"],
+        )
+    return Sealed(reference, below, workspace, "".join(log))
