@@ -29,7 +29,9 @@ def load_package(store: ObjectStore, package: Package) -> bytes:
     """
     content = store.get(package_key(package))
     if hashlib.sha256(content).hexdigest() != package.sha256:
-        raise PermanentError(f"package {package.filename}: the stored bytes do not match its hash; remove {package_key(package)}")
+        raise PermanentError(
+            f"package {package.filename}: the stored bytes do not match its hash; remove {package_key(package)}"
+        )
     return content
 
 

@@ -47,7 +47,12 @@ def install_path(box: Container, recipe: Recipe) -> None:
 def version_environment(recipe: Recipe) -> dict[str, str]:
     """What tools that would ask Git for the version read instead."""
     version = recipe.project_version or "0.0.0"
-    names = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
+    names = (
+        "SETUPTOOLS_SCM_PRETEND_VERSION",
+        "PBR_VERSION",
+        "PDM_BUILD_SCM_VERSION",
+        "POETRY_DYNAMIC_VERSIONING_BYPASS",
+    )
     return {**dict.fromkeys(names, version), "HOME": "/home/agent", **dict(recipe.environment)}
 
 

@@ -113,7 +113,10 @@ def _groups(
         {key.removeprefix("extras_require:"): value for key, value in setup_py.items() if ":" in key},
         {"dev": poetry_requirements({"dependencies": poetry.get("dev-dependencies", {})})},
         {key: poetry_requirements(_as_table(value)) for key, value in _table(poetry, "group").items()},
-        {key: _as_table(value).get("dependencies", ()) for key, value in _table(project, "tool", "hatch", "envs").items()},
+        {
+            key: _as_table(value).get("dependencies", ())
+            for key, value in _table(project, "tool", "hatch", "envs").items()
+        },
         {
             key: _as_table(value).get("extra-dependencies", ())
             for key, value in _table(project, "tool", "hatch", "envs").items()

@@ -21,7 +21,17 @@ _DROPPED_ALONE = re.compile(
 )
 _DROPPED_WITH_VALUE = frozenset(
     {"-n", "--numprocesses", "--dist", "--maxfail", "--tb", "--durations", "--junitxml", "--junit-xml", "--cov", "-k"}
-    | {"--cov-report", "--cov-config", "--cov-fail-under", "--color", "--html", "-c", "--rootdir", "--deselect", "--reruns"}
+    | {
+        "--cov-report",
+        "--cov-config",
+        "--cov-fail-under",
+        "--color",
+        "--html",
+        "-c",
+        "--rootdir",
+        "--deselect",
+        "--reruns",
+    }
 )
 _DROPPED_KEYS = frozenset({"addopts", "cache_dir", "junit_family", "junit_suite_name", "log_file", "required_plugins"})
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from blocks.builder.project import install_editable, install_path, place_workspace
 from blocks.builder.places import AGENT_UID, AGENT_USER, WORKSPACE
+from blocks.builder.project import install_editable, install_path, place_workspace
 from blocks.builder.testing import observe
 from blocks.engine import Container, ContainerSpec, Engine, Role
 from blocks.recipe import Recipe

@@ -203,7 +203,9 @@ def _judge(dig: _Dig) -> Reconstruction:
     """The bug must be seen failing and the solution passing."""
     assert dig.before is not None and dig.after is not None
     if dig.after.timed_out or dig.before.timed_out:
-        return dig.end(Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.after.log_tail[-1000:]}")
+        return dig.end(
+            Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.after.log_tail[-1000:]}"
+        )
     if not dig.after.passed():
         return dig.end(
             Outcome.FAILED,

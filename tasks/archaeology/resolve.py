@@ -167,7 +167,14 @@ def _run(box: Container, argv: Sequence[str], timeout_sec: int) -> str:
 
 
 def _resolution_key(way: Attempt, runtime_image: str, project: str | None) -> str:
-    parts = [RESOLVE_VERSION, runtime_image, project, sorted(way.requirements), way.as_of.isoformat(), way.source_allowed]
+    parts = [
+        RESOLVE_VERSION,
+        runtime_image,
+        project,
+        sorted(way.requirements),
+        way.as_of.isoformat(),
+        way.source_allowed,
+    ]
     return f"resolutions/{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}.json"
 
 

@@ -58,7 +58,9 @@ def seal(
             done = install_editable(box, recipe, timeout_sec=timeout_sec)
             log.append(done.output)
             if done.exit_code != 0:
-                return Sealed(reference, below, {}, "".join(log), f"install ended with {done.exit_code}: {done.output[-1500:]}")
+                return Sealed(
+                    reference, below, {}, "".join(log), f"install ended with {done.exit_code}: {done.output[-1500:]}"
+                )
         else:
             install_path(box, recipe)
         for argv in (
@@ -69,7 +71,9 @@ def seal(
             done = box.run(argv, user="root", timeout_sec=120)
             log.append(done.output)
             if done.exit_code != 0:
-                return Sealed(reference, below, {}, "".join(log), f"{argv[0]} ended with {done.exit_code}: {done.output[-500:]}")
+                return Sealed(
+                    reference, below, {}, "".join(log), f"{argv[0]} ended with {done.exit_code}: {done.output[-500:]}"
+                )
         workspace = box.get_tree(WORKSPACE, max_bytes=1 << 30)
         box.commit(
             reference,

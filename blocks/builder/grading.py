@@ -1,0 +1,73 @@
+"""One verdict: a submission in a fresh container from the pristine environment image, decided by the published grader."""
+
+import time
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter, ValidationError
+
+from blocks.builder.places import AGENT_UID, TESTS, VERDICT, WORKSPACE
+from blocks.engine import ContainerSpec, Engine, Role
+from blocks.errors import PermanentError
+from blocks.records import Record
+from blocks.trees import Tree
+from blocks.vectors import TestVector
+
+
+class _Reward(Record):
+    reward: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the grader said. `reward` None: no reward, an infrastructure fault shown by the grader's control run."""
+
+    reward: float | None
+    vector: TestVector
+    reasons: tuple[str, ...]
+    seconds: float
+    log: str
+
+
+def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_sec: int) -> Verdict:
+    """Grade one workspace.
+
+    Args:
+        engine: where the container runs.
+        image: the environment image.
+        submission: the whole workspace as the agent left it; the container's own is emptied first.
+        tests: what the task publishes under tests/.
+        timeout_sec: deadline of the tests; the container gets two minutes on top.
+
+    Raises:
+        PermanentError: the grader left no details, which no submission can cause.
+    """
+    started = time.monotonic()
+    spec = ContainerSpec(image=image, role=Role.GRADER, user="root", deadline_sec=timeout_sec + 180)
+    with engine.container(spec) as box:
+        box.run(["find", WORKSPACE, "-mindepth", "1", "-delete"], user="root", timeout_sec=120)
+        box.put_tree(submission, WORKSPACE, uid=AGENT_UID, gid=AGENT_UID)
+        box.put_tree(tests, TESTS)
+        box.run(["mkdir", "-p", VERDICT], user="root", timeout_sec=30)
+        done = box.run(["bash", f"{TESTS}/test.sh"], user="root", timeout_sec=timeout_sec + 120)
+        details = box.get_file(f"{VERDICT}/details.json", max_bytes=256 << 20)
+        reward = box.get_file(f"{VERDICT}/reward.json", max_bytes=4096)
+    seconds = time.monotonic() - started
+    if details is None:
+        if done.timed_out or done.out_of_memory:
+            empty = TestVector(results={}, complete=False, timed_out=done.timed_out, log_tail=done.output[-8000:])
+            return Verdict(0.0, empty, ("the container ran out of time or memory",), seconds, done.output)
+        raise PermanentError(f"the grader ended with {done.exit_code} and left no details: {done.output[-1500:]}")
+    vector, reasons = _details(details)
+    return Verdict(
+        _Reward.model_validate_json(reward).reward if reward else None, vector, reasons, seconds, done.output
+    )
+
+
+def _details(content: bytes) -> tuple[TestVector, tuple[str, ...]]:
+    document = TypeAdapter(dict[str, object]).validate_json(content)
+    try:
+        vector = TestVector.model_validate(document.get("vector") or {"results": {}, "complete": False})
+        reasons = TypeAdapter(tuple[str, ...]).validate_python(document.get("reasons", ()))
+    except ValidationError as error:
+        raise PermanentError(f"the grader's details.json is not what it should be: {error}") from None
+    return vector, reasons
