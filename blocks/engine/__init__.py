@@ -1,0 +1,26 @@
+"""The container engine: containers with a role and limits, images, and the bottom two layers everything is built on.
+
+`engine.py` connects and starts, `container.py` is one running container, `spec.py` says what each role may do,
+`base.py` and `runtime.py` make the images at the bottom, `outbound.py` is what a fetch container fetches through.
+"""
+
+from blocks.engine.container import Container
+from blocks.engine.engine import Engine
+from blocks.engine.faults import ContainerEndedError, ImageMissingError
+from blocks.engine.outbound import fetch_environment
+from blocks.engine.owner import Owner
+from blocks.engine.spec import ContainerSpec, ExecResult, Mount, Network, Role
+
+__all__ = [
+    "Container",
+    "ContainerEndedError",
+    "ContainerSpec",
+    "Engine",
+    "ExecResult",
+    "ImageMissingError",
+    "Mount",
+    "Network",
+    "Owner",
+    "Role",
+    "fetch_environment",
+]

@@ -1,0 +1,229 @@
+"""One running container: commands, files in and out, commit. Leaving the `with` block removes it, whatever happened."""
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from docker import APIClient
+from docker.utils import parse_repository_tag
+
+from blocks.engine import archive
+from blocks.engine.clip import Clip
+from blocks.engine.faults import ContainerEndedError, engine_faults
+from blocks.engine.raw import inspect_image
+from blocks.engine.settle import end_stragglers, oom_kills
+from blocks.engine.spec import ContainerSpec, ExecResult
+from blocks.engine.stream import ExecStream
+from blocks.engine.watch import Ending, Watch
+from blocks.errors import EnvmillError
+from blocks.trees import File, Tree
+
+OUTPUT_HEAD, OUTPUT_TAIL = 16 << 10, 48 << 10
+_TICK_SEC = 0.5
+_log = logging.getLogger(__name__)
+
+
+class Container:
+    """A started container. All methods raise TransientError or PermanentError for faults of the engine."""
+
+    def __init__(
+        self, api: APIClient, container_id: str, spec: ContainerSpec, user: str, *, written_bytes: int, log_bytes: int
+    ) -> None:
+        self.id = container_id
+        self.spec = spec
+        self.user = user
+        """Who runs commands that name nobody."""
+        self._api = api
+        self._written_bytes = written_bytes
+        self._log_bytes = log_bytes
+        self._oom_kills = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        user: str | None = None,
+        workdir: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        timeout_sec: int,
+        log: BinaryIO | None = None,
+    ) -> ExecResult:
+        """Run one command to its end.
+
+        A command that is still running after `timeout_sec` is killed with every process it left behind; where that does
+        not help within seconds the container is ended. A process that the command leaves behind when it ends in time
+        goes on, but is not waited for. With `log`, output goes there too, up to the settings' log_mb.
+
+        Raises:
+            ContainerEndedError: the container had ended before.
+        """
+        user = user or self.user
+        exec_id = self._create_exec(
+            ("/usr/bin/timeout", "-s", "KILL", str(timeout_sec), *argv), user, workdir, environment
+        )
+        output = Clip(OUTPUT_HEAD, OUTPUT_TAIL)
+        full = Clip(self._log_bytes // 2, self._log_bytes // 2, log) if log else None
+        watch = Watch(self._api, self.id, timeout_sec=timeout_sec, written_bytes=self._written_bytes)
+        ending = None
+        with ExecStream(self._api, exec_id) as stream:
+            for chunk in stream.chunks(_TICK_SEC):
+                output.feed(chunk)
+                if full:
+                    full.feed(chunk)
+                ending = watch.look()
+                if ending:
+                    self.kill()
+                    break
+                if not chunk and self._exit_code(exec_id) is not None:
+                    break
+        return self._result(exec_id, watch, ending, user, output, full)
+
+    def put_tree(self, tree: Tree, dest: str, *, uid: int = 0, gid: int = 0) -> None:
+        """Write files over what is at `dest`; makes `dest`."""
+        archive.put_tree(self._api, self.id, tree, dest, uid, gid)
+
+    def put_file(self, dest: str, content: bytes, *, mode: int = 0o644, uid: int = 0, gid: int = 0) -> None:
+        """Write one file; its folder must exist."""
+        archive.put_file(self._api, self.id, dest, content, mode, uid, gid)
+
+    def put_archive(self, tar: bytes | Path | BinaryIO, dest: str) -> None:
+        """Unpack a tar (also a compressed one) at `dest`, which must exist."""
+        archive.put_archive(self._api, self.id, tar, dest)
+
+    def get_file(self, path: str, *, max_bytes: int) -> bytes | None:
+        """Content of a regular file; None where there is none. PermanentError where it is larger."""
+        return archive.get_file(self._api, self.id, path, max_bytes)
+
+    def get_tree(self, path: str, *, max_bytes: int, drop_unsafe: bool = True) -> dict[str, File]:
+        """The regular files and in-tree links below `path`, as data. TreeUnsafeError where there is more."""
+        return archive.get_tree(self._api, self.id, path, max_bytes, drop_unsafe)
+
+    def get_archive(self, path: str) -> Iterator[bytes]:
+        """The tar of a path, as it is: hostile. Names begin with the path's last part."""
+        return archive.get_archive(self._api, self.id, path)
+
+    def stop(self) -> None:
+        """End every process; files can still be read."""
+        with engine_faults("stopping a container"):
+            self._api.stop(self.id, timeout=2)
+
+    def kill(self) -> None:
+        """End every process at once; files can still be read."""
+        try:
+            with engine_faults("ending a container"):
+                self._api.kill(self.id)
+                self._api.wait(self.id, timeout=20)
+        except ContainerEndedError:
+            return
+
+    def remove(self) -> None:
+        """End and remove. What cannot be removed now is left to the reaper and logged."""
+        try:
+            with engine_faults("removing a container"):
+                self._api.remove_container(self.id, force=True, v=True)
+        except ContainerEndedError:
+            return
+        except EnvmillError as error:
+            _log.warning("container %s is left to the reaper: %s", self.id[:12], error)
+
+    def commit(self, reference: str, *, labels: Mapping[str, str] | None = None, changes: Sequence[str] = ()) -> str:
+        """Make an image of the container's files and return its id.
+
+        User, working folder, command, environment and labels are those of the container's image, not of the container;
+        `changes` (Dockerfile instructions: `USER agent`, `ENV K=V`) and `labels` come on top.
+        """
+        repository, tag = parse_repository_tag(reference)
+        with engine_faults(f"committing {reference}"):
+            config = inspect_image(self._api, self.spec.image)["Config"]
+            own = self._api.inspect_container(self.id)["Config"].get("Labels") or {}
+            kept = {**dict.fromkeys(own, ""), **(config.get("Labels") or {}), **(labels or {})}
+            restored = [
+                f"USER {config.get('User') or 'root'}",
+                f"ENTRYPOINT {json.dumps(config.get('Entrypoint') or [])}",
+                f"CMD {json.dumps(config.get('Cmd') or ['/bin/bash'])}",
+                *(f"LABEL {json.dumps(key)}={json.dumps(value)}" for key, value in sorted(kept.items())),
+            ]
+            made = self._api.commit(self.id, repository=repository, tag=tag or "latest", changes=[*restored, *changes])
+        return str(made["Id"])
+
+    def _create_exec(
+        self, argv: Sequence[str], user: str, workdir: str | None, environment: Mapping[str, str] | None
+    ) -> str:
+        values = {**dict(self.spec.environment), **(environment or {})}
+        with engine_faults(f"running {argv[4] if len(argv) > 4 else argv[0]}"):
+            made = self._api.exec_create(
+                self.id, list(argv), user=user, workdir=workdir or self.spec.workdir, environment=values
+            )
+        return str(made["Id"])
+
+    def _exit_code(self, exec_id: str) -> int | None:
+        """Exit code of a command; None while it runs, or where its container ended first."""
+        with engine_faults("asking for a command's end"):
+            state = self._api.exec_inspect(exec_id)
+        return None if state["Running"] or state["ExitCode"] is None else int(state["ExitCode"])
+
+    def _result(
+        self, exec_id: str, watch: Watch, ending: Ending | None, user: str, output: Clip, full: Clip | None
+    ) -> ExecResult:
+        seconds = watch.seconds
+        exit_code = None if ending else self._wait_for_exit(exec_id)
+        timed_out = ending is Ending.TIME or (watch.time_is_over and exit_code in (None, 137))
+        out_of_memory = False
+        if exit_code != 0:
+            kills = oom_kills(self._api, self.id)
+            out_of_memory, self._oom_kills = kills > self._oom_kills, max(kills, self._oom_kills)
+        if timed_out and not ending and not end_stragglers(self._api, self.id, user, self.spec.deadline_sec):
+            self.kill()
+        note = _note(ending, timed_out, out_of_memory)
+        if full:
+            full.finish(note)
+        return ExecResult(
+            exit_code=exit_code,
+            timed_out=timed_out,
+            output=output.finish(note).decode("utf-8", errors="replace"),
+            seconds=round(seconds, 3),
+            out_of_memory=out_of_memory,
+            written_limit=ending is Ending.WRITTEN,
+            container_ended=exit_code != 0 and not self._is_running(),
+        )
+
+    def _wait_for_exit(self, exec_id: str) -> int | None:
+        """The output's end comes a moment before the exit code does."""
+        for _ in range(100):
+            try:
+                code = self._exit_code(exec_id)
+            except ContainerEndedError:
+                return None
+            if code is not None:
+                return code
+            if not self._is_running():
+                return None
+            time.sleep(0.05)
+        return None
+
+    def _is_running(self) -> bool:
+        try:
+            with engine_faults("looking at a container"):
+                return bool(self._api.inspect_container(self.id)["State"]["Running"])
+        except ContainerEndedError:
+            return False
+
+
+def _note(ending: Ending | None, timed_out: bool, out_of_memory: bool) -> str:
+    if ending is Ending.WRITTEN:
+        return "ended: the container wrote more than its limit"
+    if timed_out:
+        return "ended: time is over"
+    return "a process was ended: the container's memory limit" if out_of_memory else ""

@@ -1,0 +1,43 @@
+"""Removes containers that a process of ours left behind; never one that somebody may still be using."""
+
+import time
+from collections.abc import Mapping
+
+from docker import APIClient
+from pydantic import ValidationError
+
+from blocks.engine.faults import ContainerEndedError, engine_faults
+from blocks.engine.owner import Owner
+
+OWNER, DEADLINE, FLOW_RUN, ROLE = "envmill.owner", "envmill.deadline", "envmill.flow_run", "envmill.role"
+"""Labels of every container envmill starts. On images they are there but empty: the engine copies labels on commit."""
+
+LATE_SEC = 60
+"""How long past its deadline a container is left to the process that started it."""
+
+
+def reap(api: APIClient) -> int:
+    """Remove containers whose owner is dead or whose deadline is past."""
+    with engine_faults("listing containers"):
+        rows = api.containers(all=True, filters={"label": OWNER})
+    removed = 0
+    for row in rows:
+        if not is_left_over(row.get("Labels") or {}, time.time()):
+            continue
+        try:
+            with engine_faults("removing a left-over container"):
+                api.remove_container(row["Id"], force=True, v=True)
+        except ContainerEndedError:
+            continue
+        removed += 1
+    return removed
+
+
+def is_left_over(labels: Mapping[str, str], now: float) -> bool:
+    """Whether nobody can be using a container with these labels."""
+    try:
+        owner = Owner.model_validate_json(labels.get(OWNER, ""))
+        deadline = float(labels.get(DEADLINE, ""))
+    except (ValidationError, ValueError):
+        return False
+    return owner.is_dead() or now > deadline + LATE_SEC
