@@ -4,8 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from blocks.errors import PermanentError
+from blocks.errors import PermanentError, UsageError
 from blocks.records import Record
+
+TEMPORARY = ".~"
+"""Names that begin with this are files a writer has not finished; no key may hold one."""
+
+MAX_KEY_BYTES = 1000
+MAX_NAME_BYTES = 200
+"""Of one part between slashes; leaves room for what a temporary name adds within the 255 of a file system."""
 
 
 class ObjectMissingError(PermanentError):
@@ -62,3 +69,34 @@ class ObjectStore(Protocol):
     def delete(self, key: str) -> None:
         """Remove; nothing happens where there is none."""
         ...
+
+
+def checked_key(key: str) -> str:
+    """The key itself, if both forms of the store can hold it.
+
+    Raises:
+        UsageError: empty, absolute, too long, with an empty, `.` or `..` part, with a control character, a backslash or
+            a lone surrogate, or with a part that begins with `.~`.
+    """
+    parts = key.split("/")
+    if (
+        any(part in ("", ".", "..") or part.startswith(TEMPORARY) for part in parts)
+        or any(ord(char) < 0x20 or char in "\x7f\\" or "\ud800" <= char <= "\udfff" for char in key)
+        or len(key.encode()) > MAX_KEY_BYTES
+        or any(len(part.encode()) > MAX_NAME_BYTES for part in parts)
+    ):
+        raise UsageError(
+            f"object key {key[:200]!r} is not valid; use relative names with `/`, see blocks/lake/store.py"
+        )
+    return key
+
+
+def checked_prefix(prefix: str) -> str:
+    """The prefix itself, if keys may begin with it; empty is every key.
+
+    Raises:
+        UsageError: as `checked_key`.
+    """
+    if prefix:
+        checked_key(prefix.removesuffix("/"))
+    return prefix
