@@ -1,0 +1,29 @@
+"""solution/: what the outcome changed, as files and one idempotent script. No Git, no network, no patch tool."""
+
+import hashlib
+
+from blocks.builder.places import WORKSPACE
+from blocks.trees import File, Tree
+from tasks.publish.digest import travels
+from tasks.publish.templates import render
+
+
+def solution_files(start: Tree, solution: Tree) -> dict[str, File]:
+    """Files of solution/: solve.sh and the changed files under files/.
+
+    A file keeps its path, unless its name is one that packagers leave out: then it is stored under its hash.
+    """
+    removed = sorted(path for path in start if path not in solution)
+    changed = {path: file for path, file in sorted(solution.items()) if start.get(path) != file}
+    stored: dict[str, File] = {}
+    copies: list[tuple[str, str, str]] = []
+    links: list[tuple[str, str]] = []
+    for path, file in changed.items():
+        if file.link is not None:
+            links.append((file.link, path))
+            continue
+        name = f"files/{path}" if travels(path) else f"by-hash/{hashlib.sha256(file.content).hexdigest()}"
+        stored[name] = File(content=file.content)
+        copies.append((name, path, "755" if file.executable else "644"))
+    script = render("solve.sh.j2", workspace=WORKSPACE, removed=removed, copies=copies, links=links)
+    return {"solve.sh": File(content=script, executable=True), **stored}
