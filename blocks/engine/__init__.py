@@ -4,11 +4,13 @@
 `base.py` and `runtime.py` make the images at the bottom, `outbound.py` is what a fetch container fetches through.
 """
 
+from blocks.engine.base import ensure_base
 from blocks.engine.container import Container
 from blocks.engine.engine import Engine
 from blocks.engine.faults import ContainerEndedError, ImageMissingError
 from blocks.engine.outbound import fetch_environment
 from blocks.engine.owner import Owner
+from blocks.engine.runtime import apt_spec, clean_packages, ensure_python_runtime, install_packages
 from blocks.engine.spec import ContainerSpec, ExecResult, Mount, Network, Role
 
 __all__ = [
@@ -22,5 +24,10 @@ __all__ = [
     "Network",
     "Owner",
     "Role",
+    "apt_spec",
+    "clean_packages",
+    "ensure_base",
+    "ensure_python_runtime",
     "fetch_environment",
+    "install_packages",
 ]

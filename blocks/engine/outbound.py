@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from blocks.engine.debian import source_files
 from blocks.engine.spec import Mount
 from blocks.errors import UsageError
-from blocks.settings import EngineSettings
+from blocks.settings import Settings
 
 CA_TARGET = "/dev/envmill/ca.pem"
 
@@ -31,7 +32,7 @@ _INDEXES = (
 _CA_VARIABLES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-def fetch_environment(settings: EngineSettings) -> tuple[dict[str, str], tuple[Mount, ...]]:
+def fetch_environment(settings: Settings) -> tuple[dict[str, str], tuple[Mount, ...]]:
     """Variables and mounts that a fetch container needs for pip, uv, npm and curl.
 
     Raises:
@@ -49,16 +50,18 @@ def fetch_environment(settings: EngineSettings) -> tuple[dict[str, str], tuple[M
     return environment, (Mount(source=bundle, target=CA_TARGET),)
 
 
-def ca_bundle(settings: EngineSettings) -> Path | None:
+def ca_bundle(settings: Settings) -> Path | None:
     """The extra certificates of the fetch step, or None.
 
     Raises:
         UsageError: the configured bundle is not a file.
     """
-    if settings.ca_bundle is not None:
-        if not settings.ca_bundle.is_file():
-            raise UsageError(f"ENVMILL_ENGINE__CA_BUNDLE names {settings.ca_bundle}, which is not a file; correct it")
-        return settings.ca_bundle.resolve()
+    if settings.engine.ca_bundle is not None:
+        if not settings.engine.ca_bundle.is_file():
+            raise UsageError(
+                f"ENVMILL_ENGINE__CA_BUNDLE names {settings.engine.ca_bundle}, which is not a file; correct it"
+            )
+        return settings.engine.ca_bundle.resolve()
     named = os.environ.get("SSL_CERT_FILE")
     return Path(named).resolve() if named and Path(named).is_file() else None
 
@@ -85,12 +88,6 @@ def _targets(environment: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         if parts.scheme in ("http", "https") and parts.hostname:
             yield parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-
-
-def source_files(root: Path = Path("/etc/apt")) -> list[Path]:
-    """Files that name this machine's Debian mirrors; none where it is not Debian."""
-    candidates = [root / "sources.list", *sorted((root / "sources.list.d").glob("*"))]
-    return [file for file in candidates if file.suffix in (".list", ".sources") and file.is_file()]
 
 
 def _is_remote(value: str) -> bool:

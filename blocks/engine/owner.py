@@ -1,5 +1,6 @@
 """Who started a container: the process is named so that a reaper can tell whether it still lives."""
 
+import hashlib
 import os
 import socket
 from pathlib import Path
@@ -11,6 +12,7 @@ class Owner(Record):
     """A process of one machine. A process id is used again, its start time (clock ticks since boot) is not."""
 
     host: str
+    """A digest of the machine's name and id: labels end up in images, the name of somebody's machine should not."""
     pid: int
     start_ticks: int
     """0 on machines without /proc; then only the process id is asked."""
@@ -20,11 +22,11 @@ class Owner(Record):
     def current(cls, flow_run_id: str | None = None) -> "Owner":
         """This process."""
         pid = os.getpid()
-        return cls(host=socket.gethostname(), pid=pid, start_ticks=_start_ticks(pid) or 0, flow_run_id=flow_run_id)
+        return cls(host=_host(), pid=pid, start_ticks=_start_ticks(pid) or 0, flow_run_id=flow_run_id)
 
     def is_dead(self) -> bool:
         """True only where it is certain: same machine, and the process is gone or another one has its number."""
-        if self.host != socket.gethostname():
+        if self.host != _host():
             return False
         if Path("/proc/self/stat").exists() and self.start_ticks:
             return _start_ticks(self.pid) != self.start_ticks
@@ -35,6 +37,12 @@ class Owner(Record):
         except PermissionError:
             return False
         return False
+
+
+def _host() -> str:
+    machine = Path("/etc/machine-id")
+    name = socket.gethostname() + (machine.read_text(encoding="utf-8") if machine.is_file() else "")
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def _start_ticks(pid: int) -> int | None:

@@ -41,8 +41,8 @@ CAPABILITIES: dict[Role, tuple[str, ...]] = {
 }
 """Everything else is dropped; `no-new-privileges` holds for every role."""
 
-PACKAGE_INSTALLER = (*_BUILD, "FSETID", "SYS_CHROOT")
-"""What apt and dpkg need in a fetch container: a download sandbox, and packages' owners and set-group-id bits."""
+PACKAGE_INSTALLER = (*_BUILD, "FSETID")
+"""What apt and dpkg need in a fetch container: packages' owners and modes, their set-id bits."""
 
 
 class Mount(Record):

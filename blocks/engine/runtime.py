@@ -1,0 +1,142 @@
+"""Language runtimes on the base image: interpreter, compilers, the tools that test suites expect, the unprivileged user."""
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+from blocks.engine.base import SUITE, ensure_base, locked
+from blocks.engine.container import Container
+from blocks.engine.debian import host_apt_options, host_sources
+from blocks.engine.engine import Engine
+from blocks.engine.outbound import CA_TARGET, fetch_environment
+from blocks.engine.spec import ContainerSpec, Mount, Network, Role
+from blocks.errors import TransientError
+from blocks.settings import Settings
+
+AGENT, AGENT_UID, WORKSPACE = "agent", 1000, "/app"
+PYTHON_VERSIONS = ("3.11",)
+"""What Debian bookworm has."""
+
+PYTHON_PACKAGES = (
+    "build-essential",
+    "gettext-base",
+    "less",
+    "pkg-config",
+    "procps",
+    "python3",
+    "python3-dev",
+    "python3-venv",
+    "tzdata",
+)
+"""Compilers, because projects are built without network; less, gettext and procps, because suites fail without them."""
+
+_SOURCES_TARGET = "/dev/envmill/apt/debian.sources"
+_SETUP = (
+    ("useradd", "--uid", str(AGENT_UID), "--user-group", "--create-home", "--shell", "/bin/bash", AGENT),
+    ("install", "-d", "-o", AGENT, "-g", AGENT, WORKSPACE),
+)
+_CLEAN = (
+    ("apt-get", "clean"),
+    ("find", "/var/lib/apt/lists", "/var/log", "/var/cache/ldconfig", "/var/cache/debconf", "-type", "f", "-delete"),
+)
+_CHANGES = (f"WORKDIR {WORKSPACE}", "ENV LANG=C.UTF-8", "USER root")
+
+
+def ensure_python_runtime(engine: Engine, settings: Settings, version: str = "3.11") -> str | None:
+    """Reference of the Python image of this version, made where it is not there yet; None where there is no such version.
+
+    It has `python3`, `uv`, compilers, the user `agent` (uid 1000, owns `/app`), and no address or certificate of this
+    machine.
+
+    Raises:
+        TransientError: apt failed; the message holds the end of its output.
+    """
+    if version not in PYTHON_VERSIONS:
+        return None
+    base = ensure_base(engine, settings)
+    reference = f"envmill/python:{version}-{_recipe_hash(base)}"
+    with locked(settings.home, "python-runtime"):
+        if not engine.image_id(reference):
+            _build(engine, settings, base, reference)
+    return reference
+
+
+def install_packages(container: Container, packages: tuple[str, ...], *, timeout_sec: int) -> str:
+    """Install Debian packages in a container made by `apt_spec`; returns the end of apt's output.
+
+    Raises:
+        TransientError: apt failed: a mirror, or a name that does not exist.
+    """
+    options = [argument for option in _apt_options(container.spec) for argument in ("-o", option)]
+    output = ""
+    for command in (("update",), ("install", "--yes", "--no-install-recommends", *packages)):
+        output = _run(container, ("apt-get", *options, *command), timeout_sec)
+    return output
+
+
+def apt_spec(settings: Settings, image: str, folder: Path, *, deadline_sec: int) -> ContainerSpec:
+    """A fetch container that can run apt. `folder` holds the list of mirrors and must live as long as the container."""
+    environment, mounts = fetch_environment(settings)
+    sources = host_sources(SUITE)
+    if sources:
+        file = folder / "debian.sources"
+        file.write_text(sources, encoding="utf-8")
+        mounts = (*mounts, Mount(source=file, target=_SOURCES_TARGET))
+    return ContainerSpec(
+        image=image,
+        role=Role.FETCH,
+        network=Network.FETCH,
+        deadline_sec=deadline_sec,
+        environment=tuple({**environment, "DEBIAN_FRONTEND": "noninteractive"}.items()),
+        mounts=mounts,
+        installs_packages=True,
+    )
+
+
+def clean_packages(container: Container) -> None:
+    """Remove what apt and dpkg leave behind: package lists, archives, logs."""
+    for command in _CLEAN:
+        _run(container, command, 60)
+
+
+def _build(engine: Engine, settings: Settings, base: str, reference: str) -> None:
+    timeout_sec = settings.timeouts.fetch_sec
+    with tempfile.TemporaryDirectory(prefix="envmill-apt-") as folder:
+        spec = apt_spec(settings, base, Path(folder), deadline_sec=timeout_sec + 300)
+        with engine.container(spec) as container:
+            install_packages(container, PYTHON_PACKAGES, timeout_sec=timeout_sec)
+            for command in _SETUP:
+                _run(container, command, 60)
+            container.put_file("/usr/local/bin/uv", _uv_binary().read_bytes(), mode=0o755)
+            clean_packages(container)
+            container.commit(reference, changes=_CHANGES)
+
+
+def _run(container: Container, argv: tuple[str, ...], timeout_sec: int) -> str:
+    result = container.run(argv, timeout_sec=timeout_sec)
+    if not result.ok:
+        raise TransientError(f"{' '.join(argv[:1])} in {container.spec.image} failed: {result.output[-2000:]}")
+    return result.output
+
+
+def _apt_options(spec: ContainerSpec) -> list[str]:
+    targets = {mount.target for mount in spec.mounts}
+    options = [*host_apt_options(), "Acquire::Retries=3", "APT::Sandbox::User=root"]
+    if _SOURCES_TARGET in targets:
+        options += ["Dir::Etc::SourceList=/dev/null", f"Dir::Etc::SourceParts={Path(_SOURCES_TARGET).parent}"]
+    if CA_TARGET in targets:
+        options.append(f"Acquire::https::CaInfo={CA_TARGET}")
+    return options
+
+
+def _recipe_hash(base: str) -> str:
+    """Changes with whatever changes the image: base, packages, steps, the version of uv."""
+    recipe = json.dumps([base, PYTHON_PACKAGES, _SETUP, _CLEAN, _CHANGES, _uv_binary().stat().st_size])
+    return hashlib.sha256(recipe.encode()).hexdigest()[:12]
+
+
+def _uv_binary() -> Path:
+    from uv import find_uv_bin
+
+    return Path(find_uv_bin())
