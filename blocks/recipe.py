@@ -39,3 +39,16 @@ class Recipe(Record):
     """Options the project gives pytest, without those a verifier decides."""
     environment: tuple[tuple[str, str], ...] = ()
     """Environment variables the tests need."""
+
+
+class Paths(Record):
+    """Which paths are what: of the start tree and of the solution. Each sorted."""
+
+    test_paths: tuple[str, ...]
+    """Test files of the start tree."""
+    source_paths: tuple[str, ...]
+    """Source files the solution changes."""
+    configuration_paths: tuple[str, ...]
+    """Manifests and configuration the solution changes."""
+    removed_tests: tuple[str, ...]
+    """Test files the outcome deletes."""

@@ -148,3 +148,8 @@ def _folders(tree: Tree) -> Iterator[str]:
             seen.add(folder)
             yield folder
             folder = posixpath.dirname(folder)
+
+
+def unpack_bytes(content: bytes) -> dict[str, File]:
+    """Read a tar that `pack` made."""
+    return unpack(io.BytesIO(content))

@@ -1,0 +1,16 @@
+"""Trace capture: oracle, nop and replay of one candidate."""
+
+from prefect import flow
+from prefect.states import State
+
+from blocks.lake import PhaseKey
+from blocks.phases import PhaseResult
+from flows.phase_run import run_name, run_phase
+from tasks.capture.steps import record_rollouts
+
+
+@flow(name="capture", flow_run_name=run_name)
+async def capture(key: PhaseKey, label: str) -> State[PhaseResult]:
+    """Run the phase for one candidate. `key` names the run, `label` is `<repository>-<short id>`."""
+    del label
+    return await run_phase(key, record_rollouts)

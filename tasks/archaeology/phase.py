@@ -1,0 +1,82 @@
+"""Archaeology as a phase: reads the candidate and its outcome, commits both states and what was learned."""
+
+from blocks.chain import Chain
+from blocks.errors import PermanentError
+from blocks.lake import PhaseWriter
+from blocks.phases import Decision, PhaseDefinition
+from blocks.recipe import Paths
+from blocks.records import CostRow, OutcomeRow, Phase, Record
+from blocks.settings import Settings
+from blocks.trees import pack
+from blocks.workshop import Workshop
+from tasks.archaeology.reconstruct import VERSION, Reconstruction, reconstruct
+from tasks.archaeology.split import PathKind, kind_of, split
+from tasks.archaeology.states import changed
+
+
+class Config(Record):
+    """Settings that change what archaeology finds."""
+
+    base_image: str
+    tests_sec: int
+
+
+def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
+    """Rebuild and test both states of the candidate's best outcome."""
+    candidate = chain.candidate()
+    outcomes = sorted(chain.rows(Phase.QUALIFY, OutcomeRow), key=lambda row: row.rank)
+    if not outcomes:
+        raise PermanentError(f"{chain.candidate_id}: qualify passed it without an outcome; this is a fault of envmill")
+    found = reconstruct(
+        workshop.engine,
+        workshop.store,
+        workshop.settings,
+        workshop.mirrors.open(candidate.repository),
+        candidate_id=chain.candidate_id,
+        start_commit=candidate.start_commit,
+        end_commit=outcomes[0].commit,
+    )
+    _write(writer, found, workshop.engine.started_count())
+    return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
+
+
+def _write(writer: PhaseWriter, found: Reconstruction, containers: int) -> None:
+    writer.rows([found.row])
+    writer.rows(found.obstacles)
+    writer.rows(
+        [
+            CostRow(candidate_id=found.row.candidate_id, phase=Phase.ARCHAEOLOGY, kind="containers", value=containers),
+        ]
+    )
+    if found.states is not None:
+        states = found.states
+        writer.object("start.tar", pack(states.start))
+        writer.object("solution.tar", pack(states.solution))
+        writer.object("hidden.tar", pack(states.hidden))
+        parts = split(changed(states.start, states.solution))
+        tests = tuple(sorted(path for path in states.start if kind_of(path) is PathKind.TEST))
+        writer.record(
+            "paths.json",
+            Paths(
+                test_paths=tests,
+                source_paths=parts.source,
+                configuration_paths=parts.configuration,
+                removed_tests=states.removed_tests,
+            ),
+        )
+    if found.patch:
+        writer.object("outcome.patch", found.patch)
+    if found.recipe is not None:
+        writer.record("recipe.json", found.recipe)
+    for name, vector in (("before", found.before), ("after", found.after)):
+        if vector is not None:
+            writer.record(f"{name}.json", vector)
+    if found.comparison is not None:
+        writer.record("comparison.json", found.comparison)
+
+
+def _config(settings: Settings) -> Config:
+    return Config(base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec)
+
+
+ARCHAEOLOGY = PhaseDefinition(Phase.ARCHAEOLOGY, VERSION, _config, run)
