@@ -7,7 +7,7 @@ import pwd
 from dataclasses import dataclass
 
 
-class GraderFault(Exception):
+class GraderError(Exception):
     """The grader cannot do its work, through no fault of the submission: no reward is written. Says what to mend."""
 
 
@@ -25,18 +25,18 @@ def resolve_account(user: str | None) -> Account:
     """Look up a name or numeric uid. None, or the own user, where this process is not root: the user it is.
 
     Raises:
-        GraderFault: unknown, root itself, or not reachable because this process is neither root nor that user.
+        GraderError: unknown, root itself, or not reachable because this process is neither root nor that user.
     """
     if os.geteuid() != 0:
         own = _entry(str(os.getuid()))
         if user is not None and user not in (own.name, str(own.uid)):
-            raise GraderFault(f"runs as uid {own.uid} and cannot become {user!r}; start it as root")
+            raise GraderError(f"runs as uid {own.uid} and cannot become {user!r}; start it as root")
         return Account(own.uid, own.gid, own.name, switch=False)
     if user is None:
-        raise GraderFault("runs as root and was given no user for the submission's code; name one")
+        raise GraderError("runs as root and was given no user for the submission's code; name one")
     account = _entry(user)
     if account.uid == 0:
-        raise GraderFault("the submission's code may not run as root; name another user")
+        raise GraderError("the submission's code may not run as root; name another user")
     return account
 
 
@@ -45,6 +45,6 @@ def _entry(user: str) -> Account:
         found = pwd.getpwuid(int(user)) if user.isdigit() else pwd.getpwnam(user)
     except KeyError:
         if not user.isdigit():
-            raise GraderFault(f"there is no user {user!r} on this machine") from None
+            raise GraderError(f"there is no user {user!r} on this machine") from None
         return Account(int(user), int(user), "agent", switch=True)
     return Account(found.pw_uid, found.pw_gid, found.pw_name, switch=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .account import Account, GraderFault
+from .account import Account, GraderError
 from .processes import adopt_orphans, become, end_all, renounce_privileges
 
 MAX_REPORT_BYTES = 64 << 20
@@ -75,7 +75,7 @@ def run_as_subject(
     that the command is done; it then has END_GRACE_SEC to exit.
 
     Raises:
-        GraderFault: the command cannot be started at all.
+        GraderError: the command cannot be started at all.
     """
     adopt_orphans()
     report_in, report_out = os.pipe()
@@ -87,7 +87,7 @@ def run_as_subject(
         try:
             pid = os.fork()
         except OSError as error:
-            raise GraderFault(f"cannot start a process: {error}") from None
+            raise GraderError(f"cannot start a process: {error}") from None
         if pid == 0:
             _become_command(account, [*argv, str(report_out)], cwd, environment, (stdin.fileno(), log_out, report_out))
     os.close(report_out)

@@ -1,0 +1,134 @@
+"""Runs pytest as the subject, with our configuration, our plugin and a clean environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import tree
+from .account import Account, GraderError
+from .report import Report, as_json, clean, read_report
+from .subject import Finished, run_as_subject
+
+INSIDE = ("__init__.py", "launch.py", "plugin.py", "failure.py")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class PytestJob:
+    """One run. `files` are relative to the workspace; none: pytest's own choice (testpaths, else everything)."""
+
+    workspace: Path
+    python: str
+    account: Account
+    files: tuple[str, ...] = ()
+    ini_lines: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout_sec: float = 900.0
+
+
+@dataclass(frozen=True)
+class PytestRun:
+    """What came of it."""
+
+    report: Report
+    finished: Finished
+
+    @property
+    def complete(self) -> bool:
+        """The session went through to its end and pytest said so with the nonce, and nobody else wrote into the channel."""
+        return _is_complete(self.report, self.finished)
+
+
+def vector_of(report: Report, finished: Finished | None) -> dict[str, object]:
+    """The JSON form of blocks.vectors.TestVector; without `finished`, of a run that never took place."""
+    exit_code = finished.exit_code if finished is not None else None
+    return {
+        "results": as_json(report.results),
+        "complete": finished is not None and _is_complete(report, finished),
+        "timed_out": finished is not None and finished.timed_out,
+        "exit_code": exit_code if exit_code is not None else report.exit_code,
+        "collection_errors": list(report.collection_errors),
+        "log_tail": clean(finished.log_tail) if finished is not None else "",
+    }
+
+
+def run_pytest(job: PytestJob) -> PytestRun:
+    """Run it to its end or its timeout; no process of the subject is left afterwards (else `finished.all_ended` is
+    False).
+
+    Raises:
+        GraderError: there is no such interpreter or workspace, or no process could be started.
+    """
+    if not os.access(job.python, os.X_OK):
+        raise GraderError(f"there is no interpreter {job.python}; build the environment anew or correct the spec")
+    if not tree.is_folder(job.workspace):
+        raise GraderError(f"the workspace {job.workspace} is not a folder")
+    nonce = secrets.token_hex(16)
+    with _run_folder(job.account) as folder:
+        ini = folder / "runner" / "pytest.ini"
+        tree.write_new(ini, "\n".join(("[pytest]", *job.ini_lines, "")).encode("utf-8"))
+        finished = run_as_subject(
+            job.account,
+            [job.python, "-u", "-B", str(folder / "runner" / "launch.py")],
+            cwd=job.workspace,
+            environment=_environment(job, folder),
+            orders=json.dumps({"nonce": nonce, "arguments": _arguments(job, ini)}).encode("ascii"),
+            end_mark=f'{nonce} {{"event": "end"'.encode("ascii"),
+            timeout_sec=job.timeout_sec,
+        )
+    return PytestRun(read_report(finished.report, nonce, timed_out=finished.timed_out), finished)
+
+
+def _is_complete(report: Report, finished: Finished) -> bool:
+    return report.ended and not finished.overflowed
+
+
+def _arguments(job: PytestJob, ini: Path) -> list[str]:
+    own = ["-c", str(ini), f"--rootdir={job.workspace}", f"--confcutdir={job.workspace}", "-o", "addopts="]
+    ours = ["-p", "no:cacheprovider", "-p", "no:randomly", "--continue-on-collection-errors", "--color=no"]
+    shown = ["-q", "-rfE", "--tb=short"]
+    return [*own, *ours, *shown, *job.arguments, *job.files]
+
+
+def _environment(job: PytestJob, folder: Path) -> dict[str, str]:
+    """All the subject gets of an environment: an allow-list, then what the spec names."""
+    return {
+        "PATH": f"{Path(job.python).parent}:{SYSTEM_PATH}",
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "USER": job.account.name,
+        "LOGNAME": job.account.name,
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+        **job.environment,
+    }
+
+
+@contextmanager
+def _run_folder(account: Account) -> Iterator[Path]:
+    """`runner/` is ours, `home/` and `tmp/` are the subject's; all of it goes afterwards, whatever is in it."""
+    folder = Path(tempfile.mkdtemp(prefix="run-"))
+    try:
+        folder.chmod(0o755)
+        for name in ("runner", "home", "tmp"):
+            (folder / name).mkdir(mode=0o755)
+        for name in INSIDE:
+            tree.write_new(folder / "runner" / name, (Path(__file__).parent / "inside" / name).read_bytes())
+        for name in ("home", "tmp"):
+            (folder / name).chmod(0o700)
+            if account.switch:
+                os.chown(folder / name, account.uid, account.gid)
+        yield folder
+    finally:
+        tree.remove(folder)
