@@ -11,7 +11,7 @@ from blocks.engine.faults import ContainerEndedError, ImageMissingError
 from blocks.engine.outbound import fetch_environment
 from blocks.engine.owner import Owner
 from blocks.engine.runtime import apt_spec, clean_packages, ensure_python_runtime, install_packages
-from blocks.engine.spec import ContainerSpec, ExecResult, Mount, Network, Role
+from blocks.engine.spec import ContainerSpec, ExecResult, MemoryFile, Network, Role
 
 __all__ = [
     "Container",
@@ -20,7 +20,7 @@ __all__ = [
     "Engine",
     "ExecResult",
     "ImageMissingError",
-    "Mount",
+    "MemoryFile",
     "Network",
     "Owner",
     "Role",

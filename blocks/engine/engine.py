@@ -11,7 +11,7 @@ from docker.errors import DockerException, NotFound
 from docker.utils import kwargs_from_env, parse_repository_tag
 from requests.exceptions import RequestException
 
-from blocks.engine import images, reaper
+from blocks.engine import images, memory, reaper
 from blocks.engine.container import Container
 from blocks.engine.faults import engine_faults
 from blocks.engine.network import outbound_mode
@@ -82,6 +82,8 @@ class Engine:
         try:
             with engine_faults(f"starting a container of {spec.image}"):
                 self.api.start(container.id)
+            if spec.memory_files:
+                memory.place(self.api, container.id, spec.memory_files)
         except BaseException:
             container.remove()
             raise
@@ -192,7 +194,6 @@ class Engine:
             nano_cpus=int(min(spec.cpus or self.settings.cpus, self._cpus) * 1e9),
             pids_limit=spec.pids or self.settings.pids,
             log_config=docker.types.LogConfig(type="json-file", config={"max-size": "1m", "max-file": "1"}),
-            binds={str(mount.source.absolute()): {"bind": mount.target, "mode": "ro"} for mount in spec.mounts},
             runtime=self.settings.runtime if subject else None,
         )
 

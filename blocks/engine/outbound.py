@@ -10,11 +10,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from blocks.engine.debian import source_files
-from blocks.engine.spec import Mount
+from blocks.engine.spec import SHARED_MEMORY, MemoryFile
 from blocks.errors import UsageError
 from blocks.settings import Settings
 
-CA_TARGET = "/dev/envmill/ca.pem"
+CA_TARGET = f"{SHARED_MEMORY}/envmill/ca.pem"
 
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 _INDEXES = (
@@ -32,8 +32,8 @@ _INDEXES = (
 _CA_VARIABLES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-def fetch_environment(settings: Settings) -> tuple[dict[str, str], tuple[Mount, ...]]:
-    """Variables and mounts that a fetch container needs for pip, uv, npm and curl.
+def fetch_environment(settings: Settings) -> tuple[dict[str, str], tuple[MemoryFile, ...]]:
+    """Variables and files that a fetch container needs for pip, uv, npm and curl.
 
     Raises:
         UsageError: the configured bundle is not a file.
@@ -47,7 +47,7 @@ def fetch_environment(settings: Settings) -> tuple[dict[str, str], tuple[Mount, 
     if bundle is None:
         return environment, ()
     environment |= dict.fromkeys(_CA_VARIABLES, CA_TARGET)
-    return environment, (Mount(source=bundle, target=CA_TARGET),)
+    return environment, (MemoryFile(source=bundle, target=CA_TARGET),)
 
 
 def ca_bundle(settings: Settings) -> Path | None:

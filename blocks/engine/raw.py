@@ -1,5 +1,6 @@
-"""The four calls that docker-py has only as private methods, or without types. Nothing else reaches below its surface."""
+"""The calls that docker-py has only as private methods, or without types. Nothing else reaches below its surface."""
 
+from socket import SHUT_WR
 from typing import Any
 
 from docker import APIClient
@@ -34,3 +35,16 @@ def has_path(api: APIClient, container_id: str, path: str) -> bool:
         return False
     connection._raise_for_status(response)
     return True
+
+
+def feed_exec(api: APIClient, exec_id: str, content: bytes) -> bytes:
+    """Start an exec made with `stdin=True`, write to its input, close that, and return what it printed, raw."""
+    response = start_exec(api, exec_id)
+    try:
+        buffer = response.raw._fp.fp
+        socket = buffer.raw._sock
+        socket.sendall(content)
+        socket.shutdown(SHUT_WR)
+        return bytes(buffer.read())
+    finally:
+        response.close()

@@ -10,7 +10,7 @@ from blocks.engine.container import Container
 from blocks.engine.debian import host_apt_options, host_sources
 from blocks.engine.engine import Engine
 from blocks.engine.outbound import CA_TARGET, fetch_environment
-from blocks.engine.spec import ContainerSpec, Mount, Network, Role
+from blocks.engine.spec import SHARED_MEMORY, ContainerSpec, MemoryFile, Network, Role
 from blocks.errors import TransientError
 from blocks.settings import Settings
 
@@ -31,7 +31,7 @@ PYTHON_PACKAGES = (
 )
 """Compilers, because projects are built without network; less, gettext and procps, because suites fail without them."""
 
-_SOURCES_TARGET = "/dev/envmill/apt/debian.sources"
+_SOURCES_TARGET = f"{SHARED_MEMORY}/envmill/apt/debian.sources"
 _SETUP = (
     ("useradd", "--uid", str(AGENT_UID), "--user-group", "--create-home", "--shell", "/bin/bash", AGENT),
     ("install", "-d", "-o", AGENT, "-g", AGENT, WORKSPACE),
@@ -76,20 +76,20 @@ def install_packages(container: Container, packages: tuple[str, ...], *, timeout
 
 
 def apt_spec(settings: Settings, image: str, folder: Path, *, deadline_sec: int) -> ContainerSpec:
-    """A fetch container that can run apt. `folder` holds the list of mirrors and must live as long as the container."""
-    environment, mounts = fetch_environment(settings)
+    """A fetch container that can run apt. `folder` takes the list of mirrors until the container runs."""
+    environment, files = fetch_environment(settings)
     sources = host_sources(SUITE)
     if sources:
         file = folder / "debian.sources"
         file.write_text(sources, encoding="utf-8")
-        mounts = (*mounts, Mount(source=file, target=_SOURCES_TARGET))
+        files = (*files, MemoryFile(source=file, target=_SOURCES_TARGET))
     return ContainerSpec(
         image=image,
         role=Role.FETCH,
         network=Network.FETCH,
         deadline_sec=deadline_sec,
         environment=tuple({**environment, "DEBIAN_FRONTEND": "noninteractive"}.items()),
-        mounts=mounts,
+        memory_files=files,
         installs_packages=True,
     )
 
@@ -121,7 +121,7 @@ def _run(container: Container, argv: tuple[str, ...], timeout_sec: int) -> str:
 
 
 def _apt_options(spec: ContainerSpec) -> list[str]:
-    targets = {mount.target for mount in spec.mounts}
+    targets = {file.target for file in spec.memory_files}
     options = [*host_apt_options(), "Acquire::Retries=3", "APT::Sandbox::User=root"]
     if _SOURCES_TARGET in targets:
         options += ["Dir::Etc::SourceList=/dev/null", f"Dir::Etc::SourceParts={Path(_SOURCES_TARGET).parent}"]

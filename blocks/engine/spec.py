@@ -45,19 +45,20 @@ PACKAGE_INSTALLER = (*_BUILD, "FSETID")
 """What apt and dpkg need in a fetch container: packages' owners and modes, their set-id bits."""
 
 
-class Mount(Record):
-    """A file or folder of this machine, seen read-only in a fetch container.
+SHARED_MEMORY = "/dev/shm"
 
-    Targets lie under `/dev/`, which is memory in every container: the mount point is then in no image layer.
-    """
+
+class MemoryFile(Record):
+    """A file of this machine that a fetch container sees as a copy in its memory, never in a layer."""
 
     source: Path
     target: str
+    """Absolute, below `/dev/shm/`."""
 
     @model_validator(mode="after")
-    def _leaves_no_trace(self) -> "Mount":
-        if not self.target.startswith("/dev/") or ".." in self.target.split("/"):
-            raise ValueError(f"mount target {self.target} is not under /dev/: its mount point would land in an image")
+    def _leaves_no_trace(self) -> "MemoryFile":
+        if not self.target.startswith(f"{SHARED_MEMORY}/") or ".." in self.target.split("/"):
+            raise ValueError(f"{self.target} is not below {SHARED_MEMORY}/: it would land in an image")
         return self
 
 
@@ -75,7 +76,7 @@ class ContainerSpec(Record):
     environment: tuple[tuple[str, str], ...] = ()
     """Given to each command; never part of the container, so that no commit carries it."""
     labels: tuple[tuple[str, str], ...] = ()
-    mounts: tuple[Mount, ...] = ()
+    memory_files: tuple[MemoryFile, ...] = ()
     """For fetch containers only."""
     installs_packages: bool = False
     """A fetch container that runs apt: gets PACKAGE_INSTALLER instead of nothing."""
@@ -86,8 +87,12 @@ class ContainerSpec(Record):
 
     @model_validator(mode="after")
     def _fetching_runs_nothing_else(self) -> "ContainerSpec":
-        if self.role is not Role.FETCH and (self.network is Network.FETCH or self.mounts or self.installs_packages):
-            raise ValueError(f"a {self.role} container has no network, no mounts and no package installer")
+        if self.role is not Role.FETCH and (
+            self.network is Network.FETCH or self.memory_files or self.installs_packages
+        ):
+            raise ValueError(
+                f"a {self.role} container has no network, no files of this machine and no package installer"
+            )
         return self
 
     @property
