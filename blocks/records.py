@@ -176,8 +176,9 @@ class CandidateRow(Row):
     repository: str
     """Public identity, e.g. https://github.com/owner/name."""
     start_commit: str
-    start_fidelity: float
-    """Share of the contents seen in the session that match the start commit, 0..1; 1.0 for a bare prompt."""
+    start_fidelity: float | None
+    """Share of the contents seen in the session that match the start commit, 0..1; 1.0 for a bare prompt; null where it
+    has not been measured."""
     instruction: str
     language: str | None
     created_at: Moment

@@ -16,7 +16,7 @@ from tasks.ingest.result import RefusedError
 
 CONSENT = "consent.json"
 STATEMENT_VERSION = "1"
-STATEMENT = Path(__file__).resolve().parents[2] / "data" / "consent" / f"statement-{STATEMENT_VERSION}.txt"
+STATEMENTS = Path(__file__).resolve().parents[2] / "data" / "consent"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -33,7 +33,7 @@ class Scope(StrEnum):
 class Statement(Record):
     """The words the contributor agreed to. `sha256` is over the UTF-8 bytes of `text`."""
 
-    version: str = Field(min_length=1)
+    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]{0,31}$")
     text: str = Field(min_length=1)
     sha256: Sha256
 
@@ -64,6 +64,11 @@ def read_consent(folder: Path, now: datetime) -> Consent:
     consent = _parse(path)
     if hashlib.sha256(consent.statement.text.encode()).hexdigest() != consent.statement.sha256:
         raise _invalid("statement.sha256 is not the hash of statement.text", "sign the statement again")
+    published = _published(consent.statement.version)
+    if published is not None and published != consent.statement.text.strip():
+        raise _invalid(
+            f"statement.text is not what version {consent.statement.version} says", "sign the published statement"
+        )
     if consent.granted_at > now:
         raise _invalid("granted_at lies in the future", "correct the date")
     if consent.revoked_at is not None:
@@ -106,7 +111,7 @@ def check_repository(consent: Consent, repository: str) -> None:
 
 def statement_text() -> str:
     """The statement a contributor is shown and agrees to."""
-    return STATEMENT.read_text(encoding="utf-8")
+    return (STATEMENTS / f"statement-{STATEMENT_VERSION}.txt").read_text(encoding="utf-8").strip()
 
 
 def grant(
@@ -123,6 +128,11 @@ def grant(
         sessions=sessions,
         granted_at=now.astimezone(UTC),
     )
+
+
+def _published(version: str) -> str | None:
+    path = STATEMENTS / f"statement-{version}.txt"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
 
 
 def _parse(path: Path) -> Consent:

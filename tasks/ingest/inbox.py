@@ -7,6 +7,7 @@ from blocks.errors import PermanentError, UsageError
 from blocks.lake import ObjectStore
 from blocks.records import Record
 from blocks.trees import TreeUnsafeError, safe_path
+from tasks.ingest.raw import clean
 
 
 class InboxItem(Record):
@@ -41,7 +42,7 @@ def read_item(folder: Path) -> InboxItem:
         digest.update(folder.name.encode("utf-8", "surrogateescape"))
     content_hash = digest.hexdigest()
     return InboxItem(
-        folder=folder, name=folder.name, contribution_id=f"x-{content_hash[:16]}", content_hash=content_hash
+        folder=folder, name=clean(folder.name), contribution_id=f"x-{content_hash[:16]}", content_hash=content_hash
     )
 
 

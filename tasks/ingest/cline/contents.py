@@ -82,6 +82,11 @@ def edit_applied(result: str | None) -> bool:
     return result is not None and not result.lstrip().startswith(_EDIT_FAILED)
 
 
+def command_ran(result: str) -> bool:
+    """Whether a command was run at all: not where it was denied or refused."""
+    return not result.startswith((*_FAILED, "Command denied", "Permission denied by"))
+
+
 def command_output(result: str) -> str:
     """What the command printed, as far as the result shows it."""
     match = _OUTPUT.search(result)

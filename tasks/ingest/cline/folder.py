@@ -6,7 +6,7 @@ from pathlib import Path
 from blocks.records import Record
 from tasks.ingest.cline.messages import Message, parse_message
 from tasks.ingest.cline.timeline import Timeline, build_timeline
-from tasks.ingest.raw import as_map, read_json, unreadable
+from tasks.ingest.raw import as_map, clean, read_json, unreadable
 
 HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
@@ -26,14 +26,14 @@ def find_task_folders(folder: Path) -> tuple[TaskFolder, ...]:
     tasks = folder / "tasks"
     if tasks.is_dir() and not tasks.is_symlink():
         return tuple(
-            TaskFolder(path=path, session_id=path.name, name=f"tasks/{path.name}")
+            TaskFolder(path=path, session_id=clean(path.name), name=f"tasks/{clean(path.name)}")
             for path in sorted(tasks.iterdir())
             if path.is_dir() and not path.is_symlink() and not path.name.startswith(".")
         )
     if (folder / HISTORY).exists() or (folder / UI).exists():
         focus = (_FOCUS.match(path.name) for path in sorted(folder.iterdir()))
         named = next((match[1] for match in focus if match), folder.name)
-        return (TaskFolder(path=folder, session_id=named, name="."),)
+        return (TaskFolder(path=folder, session_id=clean(named), name="."),)
     return ()
 
 

@@ -15,7 +15,15 @@ from blocks.session import (
     Step,
     ToolCall,
 )
-from tasks.ingest.cline.contents import command_output, edit_applied, exit_code, file_read, file_saved, files_shown
+from tasks.ingest.cline.contents import (
+    command_output,
+    command_ran,
+    edit_applied,
+    exit_code,
+    file_read,
+    file_saved,
+    files_shown,
+)
 from tasks.ingest.cline.edits import FileChange, changes_of
 from tasks.ingest.cline.environment import parse_environment
 from tasks.ingest.cline.messages import Message, Text, Thinking, ToolUse
@@ -164,7 +172,7 @@ class Trail:
             content = file_read(result)
             if content is not None:
                 self._see(step, path, content)
-        if call.name == "execute_command" and result is not None:
+        if call.name == "execute_command" and result is not None and command_ran(result):
             self.commands.append(
                 Command(
                     step=step,

@@ -1,0 +1,130 @@
+"""Secrets in one text: the scanner and the secret rules, over the text as it stands and over what it encodes."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from tasks.ingest.redact.placeholders import PLACEHOLDER
+from tasks.ingest.redact.rules import Rules, SecretRule
+from tasks.ingest.redact.scanner import Finding, SecretScanner
+
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,20000}={0,2}(?![A-Za-z0-9+/_=-])")
+_HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){20,4000}(?![0-9A-Za-z])")
+_ESCAPES = re.compile(r'\\(["\\/nrt]|u00[2-7][0-9a-fA-F])')
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_CODE = re.compile(
+    r"^[${<%*\[&|]|^-----BEGIN|\(|^[xX*.•-]+$|\.(?:get|env|environ)\b|^(?:self|os|process|config|settings)\."
+)
+
+
+def find_secrets(text: str, rules: Rules, scanner: SecretScanner) -> list[Finding]:
+    """Every secret in the text. Values stand for themselves; an encoded text that holds one is found whole.
+
+    Raises:
+        RefusedError: scanner_failed.
+    """
+    found: list[Finding] = []
+    for view in _views(text):
+        found.extend(scanner.scan(view))
+        found.extend(_by_rules(view, rules))
+    for blob, decoded in _encoded(text):
+        if scanner.scan(decoded) or any(_by_rules(decoded, rules)):
+            found.append(Finding(rule="encoded-secret", value=blob, context=blob))
+    return [finding for finding in found if not _is_redacted(finding.value)]
+
+
+def encodes(text: str, values: list[str]) -> list[Finding]:
+    """Encoded parts of the text that hold one of the values."""
+    return [
+        Finding(rule="encoded-secret", value=blob, context=blob)
+        for blob, decoded in _encoded(text)
+        if any(value in decoded for value in values)
+    ]
+
+
+def variants(value: str) -> list[str]:
+    """How a value may also be written: with its quotes and line ends escaped once or twice, percent-encoded."""
+    escaped = _escape(value)
+    quoted = "".join(c if c.isalnum() or c in "-._~" else "".join(f"%{byte:02X}" for byte in c.encode()) for c in value)
+    return [form for form in dict.fromkeys((value, escaped, _escape(escaped), quoted)) if form]
+
+
+def _views(text: str) -> Iterator[str]:
+    yield text
+    once = _unescape(text) if "\\" in text else text
+    if once != text:
+        yield once
+        twice = _unescape(once)
+        if twice != once:
+            yield twice
+    if "%" in text:
+        plain = unquote(text, errors="replace").replace("\0", " ")
+        if plain != text:
+            yield plain
+
+
+def _by_rules(text: str, rules: Rules) -> Iterator[Finding]:
+    for rule in rules.secret:
+        for match in rule.pattern.finditer(text):
+            value = match["value"] if "value" in rule.pattern.groupindex else match[0]
+            if value and _counts(value, rule, rules):
+                yield Finding(rule=rule.name, value=value, context=match[0].strip())
+                if rule.name == "private-key":
+                    for line in _KEY_LINE.findall(value):
+                        yield Finding(rule=rule.name, value=line, context=line)
+
+
+def _counts(value: str, rule: SecretRule, rules: Rules) -> bool:
+    if len(value) < rule.min_length or value.casefold().strip("'\"<>[]{}") in rules.words.not_secret:
+        return False
+    if rule.mixed and not (re.search(r"[A-Za-z]", value) and re.search(r"[0-9]", value)):
+        return False
+    return rule.name == "private-key" or not _CODE.search(value)
+
+
+def _encoded(text: str) -> Iterator[tuple[str, str]]:
+    """Base64 and hex parts that decode to text, with that text."""
+    for match in _BASE64.finditer(text):
+        body = match[0].rstrip("=").translate(str.maketrans("-_", "+/"))
+        try:
+            decoded = _printable(base64.b64decode(body + "=" * (-len(body) % 4)))
+        except (binascii.Error, ValueError):
+            continue
+        if decoded:
+            yield match[0], decoded
+    for match in _HEX.finditer(text):
+        decoded = _printable(bytes.fromhex(match[0]))
+        if decoded:
+            yield match[0], decoded
+
+
+def _printable(content: bytes) -> str | None:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) >= 12 and all(c.isprintable() or c in "\n\r\t" for c in text) else None
+
+
+def _unescape(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if code.startswith("u") else _ESCAPED.get(code, code)
+
+    return _ESCAPES.sub(plain, text)
+
+
+def _escape(value: str) -> str:
+    return (
+        value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+    )
+
+
+def _is_redacted(value: str) -> bool:
+    """Whether nothing that could be secret is left beside placeholders."""
+    if not PLACEHOLDER.search(value):
+        return False
+    return len(re.sub(r"[^A-Za-z0-9]", "", PLACEHOLDER.sub("", value))) < 8
