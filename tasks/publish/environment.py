@@ -11,24 +11,13 @@ from packaging.utils import canonicalize_name
 
 from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, VENV, WHEELS, WORKSPACE, site_packages
 from blocks.builder.project import version_environment
+from blocks.engine.runtime import PYTHON_PACKAGES
 from blocks.errors import PermanentError
 from blocks.recipe import Recipe
 from blocks.trees import File, Tree, pack
 from tasks.publish.templates import render
 
 BASE_IMAGE = "debian:bookworm-slim"
-DEBIAN_PACKAGES = (
-    "build-essential",
-    "ca-certificates",
-    "gettext-base",
-    "less",
-    "libpython3-dev",
-    "procps",
-    "python3",
-    "python3-dev",
-    "python3-venv",
-    "tzdata",
-)
 PackageLoader = Callable[[str, str], bytes]
 """Gives the bytes of a distribution by its sha256 and file name."""
 
@@ -73,7 +62,7 @@ def _dockerfile(recipe: Recipe) -> bytes:
     return render(
         "Dockerfile.j2",
         base=BASE_IMAGE,
-        debian_packages=sorted({*DEBIAN_PACKAGES, *recipe.system_packages}),
+        debian_packages=sorted({*PYTHON_PACKAGES, *recipe.system_packages}),
         agent=AGENT_USER,
         uid=AGENT_UID,
         venv=VENV,
