@@ -26,6 +26,7 @@ PYTHON_PACKAGES = (
     "procps",
     "python3",
     "python3-dev",
+    "python3-pip",
     "python3-venv",
     "tzdata",
 )

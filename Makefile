@@ -1,0 +1,49 @@
+# Two commands are enough: `make demo` runs the whole pipeline on the sample contribution, `make test` runs the tests.
+# Both do all set-up by themselves; set-up is quick the second time.
+
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help setup venv demo test unit lint format lock bench peers clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: ## Virtual environment, container engine, images
+	@setup/setup.sh
+
+venv: ## The virtual environment alone
+	@setup/venv.sh
+
+demo: setup ## The whole pipeline on the sample contribution
+	$(BIN)/envmill demo
+
+test: setup ## All tests
+	$(BIN)/pytest
+
+unit: venv ## The tests that need no Docker, no Prefect and no S3 server
+	$(BIN)/pytest -m "not engine and not prefect and not s3 and not slow"
+
+lint: venv ## ruff, mypy, import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: venv ## Format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock: venv ## Resolve pyproject.toml into requirements.lock, with hashes and without index addresses
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
+
+bench: setup ## The benchmarks, one after the other
+	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+
+peers: ## The real tools that consume what is published, in their own environment
+	@setup/peers.sh
+
+clean: ## Remove what set-up and tools left in the checkout; keeps .envmill, which holds data
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
