@@ -64,8 +64,9 @@ class Engine:
         with engine_faults(f"starting a container of {spec.image}"):
             made = self.api.create_container(
                 spec.image,
-                entrypoint=["/bin/sleep"],
-                command=[str(spec.deadline_sec)],
+                # Cleared, not set: a commit cannot take a container's entrypoint off the image it makes.
+                entrypoint=[""],
+                command=["/bin/sleep", str(spec.deadline_sec)],
                 user="0:0",
                 labels=self._labels(spec),
                 host_config=self._host_config(spec),

@@ -41,7 +41,7 @@ _CLEAN = (
     ("apt-get", "clean"),
     ("find", "/var/lib/apt/lists", "/var/log", "/var/cache/ldconfig", "/var/cache/debconf", "-type", "f", "-delete"),
 )
-_CHANGES = (f"WORKDIR {WORKSPACE}", "ENV LANG=C.UTF-8", "USER root")
+_CHANGES = (f"WORKDIR {WORKSPACE}", "ENV LANG=C.UTF-8", "USER root", "ENTRYPOINT []")
 
 
 def ensure_python_runtime(engine: Engine, settings: Settings, version: str = "3.11") -> str | None:

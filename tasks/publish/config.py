@@ -72,7 +72,7 @@ def keywords(member: Member) -> list[str]:
 
 def metadata(member: Member) -> dict[str, Scalar | dict[str, Scalar]]:
     """Provenance and quality card. Holds no value that two runs of the same work would fill differently."""
-    return {
+    values: dict[str, Scalar | dict[str, Scalar] | None] = {
         "repository": member.candidate.repository,
         "start_commit": member.candidate.start_commit,
         "licence": member.licence,
@@ -90,6 +90,7 @@ def metadata(member: Member) -> dict[str, Scalar | dict[str, Scalar]]:
         "envmill_version": envmill_version(),
         "card": card(member),
     }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def card(member: Member) -> dict[str, Scalar]:

@@ -106,7 +106,7 @@ def a_member(candidate_id: str = "c0ffee0123456789", **changes: object) -> Membe
             source="cline",
             repository=repository,
             start_commit="a" * 40,
-            start_fidelity=1.0,
+            start_fidelity=None,
             instruction=INSTRUCTION,
             language="Python",
             created_at=datetime(2026, 1, 1, tzinfo=UTC),
