@@ -24,6 +24,8 @@ def normalise(url: str) -> str:
             domain, too few path segments). The message leaves out anything before an `@`.
     """
     text = url.strip()
+    if any(mark.isspace() or not mark.isprintable() for mark in text):
+        raise _refused(url, "it holds blanks or control characters")
     if "://" not in text:
         scp = _SCP_LIKE.match(text)
         text = f"ssh://{scp['host']}/{scp['path']}" if scp else f"https://{text}"

@@ -20,8 +20,9 @@ from blocks.repositories.salvage import copy_objects
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _PASSING = re.compile(
-    r"could not resolve host|timed out|connection (refused|reset|closed)|early eof|rpc failed|temporary failure"
-    r"|returned error: (429|5\d\d)|unexpected disconnect|remote end hung up|network is unreachable|gnutls|ssl_",
+    r"could not resolve host|(failed|couldn't|could not) (to )?connect|connection (refused|reset|closed)|timed out"
+    r"|early eof|rpc failed|temporary failure|returned error: (429|5\d\d)|unexpected disconnect|remote end hung up"
+    r"|network is unreachable|gnutls|ssl_",
     re.IGNORECASE,
 )
 _MISSING = re.compile(
@@ -107,8 +108,11 @@ class MirrorCache:
         result = run_git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", str(started)])
         if result.code:
             raise GitError(f"{started}: git init failed: {result.errors}")
-        self._refresh(started, source, identity)
-        started.rename(path)
+        try:
+            self._refresh(started, source, identity)
+            started.rename(path)
+        finally:
+            shutil.rmtree(started, ignore_errors=True)
 
     def _refresh(self, path: Path, source: Source, identity: str) -> None:
         wanted = self._remote_refs(source, identity)
