@@ -75,7 +75,7 @@ def test_nothing_of_a_hostile_source_runs(history: History, tmp_path: Path) -> N
     sha = history.commit({".gitattributes": "* filter=x diff=x\n", "a.py": "a = 1\n"}, "one", day=0)
     trap = tmp_path / "trap"
     ran = tmp_path / "ran"
-    trap.write_text(f"#!/bin/sh\ntouch {ran}\nexec cat\n")
+    trap.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
     trap.chmod(0o755)
     blob = git(history.folder, "rev-parse", f"{sha}:a.py")
     for name in ("refs/tags/-v", "refs/tags/--upload-pack=x", "refs/heads/x;id", f"refs/tags/{sha}", "refs/tags/1.0"):
