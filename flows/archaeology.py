@@ -1,7 +1,7 @@
 """Archaeology: the start and the end state of one candidate are rebuilt and tested."""
 
 from prefect import flow
-from prefect.states import State
+from prefect.client.schemas.objects import State
 
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult

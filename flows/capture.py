@@ -1,7 +1,7 @@
 """Trace capture: oracle, nop and replay of one candidate."""
 
 from prefect import flow
-from prefect.states import State
+from prefect.client.schemas.objects import State
 
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult

@@ -1,7 +1,7 @@
 """Containerize: the start state of one candidate becomes an image."""
 
 from prefect import flow
-from prefect.states import State
+from prefect.client.schemas.objects import State
 
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult

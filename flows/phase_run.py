@@ -8,8 +8,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from prefect.states import Completed, Failed, State
+from prefect.states import Completed, Failed
 
 from blocks.errors import TransientError
 from blocks.lake import Lease, PhaseKey, find_manifest

@@ -1,7 +1,7 @@
 """Verifier synthesis: hidden tests, grader and quality card of one candidate."""
 
 from prefect import flow
-from prefect.states import State
+from prefect.client.schemas.objects import State
 
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult

@@ -17,9 +17,14 @@ def open_store(settings: Settings) -> ObjectStore:
         ServiceMissingError: the S3 server does not answer.
         PermanentError: the bucket is missing, credentials are refused, or the server ignores conditional writes.
     """
-    parts = urlsplit(settings.lake_url)
+    return open_store_at(settings.lake_url, settings)
+
+
+def open_store_at(address: str, settings: Settings) -> ObjectStore:
+    """The store at an address; raises as `open_store` does."""
+    parts = urlsplit(address)
     if parts.query or parts.fragment:
-        raise UsageError("ENVMILL_LAKE: an address with `?` or `#` is not understood; percent-encode them")
+        raise UsageError("an address with `?` or `#` is not understood; percent-encode them")
     if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path.startswith("/"):
         return FileStore(Path(unquote(parts.path)))
     if parts.scheme == "s3" and parts.netloc:
@@ -27,4 +32,4 @@ def open_store(settings: Settings) -> ObjectStore:
         from blocks.lake.s3 import S3Store
 
         return S3Store.open(parts.netloc, parts.path.strip("/"), settings.s3)
-    raise UsageError(f"ENVMILL_LAKE: {settings.lake_url!r} is neither file:///absolute/path nor s3://bucket/prefix")
+    raise UsageError(f"{address!r} is neither file:///absolute/path nor s3://bucket/prefix")

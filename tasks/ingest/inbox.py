@@ -26,10 +26,19 @@ def find_contributions(inbox: Path) -> list[InboxItem]:
     Raises:
         UsageError: the inbox is no folder.
     """
+    return [read_item(path) for path in find_folders(inbox)]
+
+
+def find_folders(inbox: Path) -> list[Path]:
+    """Folders of the contributions of an inbox, by name; nothing of them is read.
+
+    Raises:
+        UsageError: the inbox is no folder.
+    """
     if not inbox.is_dir():
         raise UsageError(f"inbox {inbox} is not a folder; create it or set ENVMILL_INBOX")
     folders = (path for path in sorted(inbox.iterdir()) if not path.name.startswith("."))
-    return [read_item(path) for path in folders if path.is_dir() and not path.is_symlink()]
+    return [path for path in folders if path.is_dir() and not path.is_symlink()]
 
 
 def read_item(folder: Path) -> InboxItem:
@@ -46,21 +55,20 @@ def read_item(folder: Path) -> InboxItem:
     )
 
 
-def download_inbox(store: ObjectStore, target: Path) -> Path:
-    """Copy an inbox that lies in an object store into a local folder and return it; `find_contributions` reads that.
+def download_item(store: ObjectStore, name: str, target: Path) -> Path:
+    """Copy one contribution of an inbox that lies in an object store into `target` and return its folder.
 
     Raises:
         PermanentError: a key is no plain relative path.
     """
-    target.mkdir(parents=True, exist_ok=True)
-    for entry in store.list():
+    for entry in store.list(f"{name}/"):
         try:
             path = target / safe_path(entry.key)
         except TreeUnsafeError as error:
             raise PermanentError(f"inbox {store.uri('')}: {error}") from None
         path.parent.mkdir(parents=True, exist_ok=True)
         store.download(entry.key, path)
-    return target
+    return target / name
 
 
 def _file_hash(path: Path) -> str:

@@ -1,0 +1,51 @@
+"""The command line: `envmill`. Commands live in flows/commands; Prefect is imported only by those that run flows."""
+
+import sys
+
+import typer
+from rich.markup import escape
+
+from blocks.errors import EnvmillError, ServiceMissingError, UsageError
+from flows.commands import catalog, contributing, machine, reading, running
+from flows.commands.output import errors
+
+app = typer.Typer(
+    name="envmill",
+    help="Turns real, opted-in coding-agent sessions into verified, portable RL and evaluation environments.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command()(machine.doctor)
+app.command()(contributing.contribute)
+app.command()(running.ingest)
+app.command()(running.run)
+app.command()(reading.status)
+app.command()(reading.show)
+app.command()(reading.sql)
+app.command()(running.publish)
+app.command()(machine.up)
+app.command()(machine.setup)
+app.command()(running.demo)
+app.add_typer(catalog.app, name="catalog")
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 something failed, 2 wrong use, 3 a needed service is missing."""
+    try:
+        app()
+    except UsageError as error:
+        _end(error, 2)
+    except ServiceMissingError as error:
+        _end(error, 3)
+    except EnvmillError as error:
+        _end(error, 1)
+    except KeyboardInterrupt:
+        errors.print("interrupted; run again to go on where it stopped")
+        sys.exit(1)
+
+
+def _end(error: EnvmillError, code: int) -> None:
+    errors.print(f"[red]envmill:[/red] {escape(str(error))}", soft_wrap=True)
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""The commands of `envmill`, one module per group; flows/cli.py puts them together."""

@@ -1,0 +1,91 @@
+"""Commands about this machine: `doctor`, `setup`, `up`."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from blocks.engine import Engine, Owner, ensure_base, ensure_python_runtime
+from blocks.errors import EnvmillError, ServiceMissingError
+from blocks.lake import open_store
+from blocks.settings import Settings, load_settings
+from flows.commands.output import console, print_json
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """Look whether everything a run needs is there; exit 3 where something is missing."""
+    settings = load_settings()
+    found = {
+        "python": _said(lambda: _python()),
+        "git": _said(lambda: _git()),
+        "lake": _said(lambda: _lake(settings)),
+        "engine": _said(lambda: _engine(settings)),
+        "secret scanner": _said(lambda: _scanner()),
+    }
+    if as_json:
+        print_json({name: {"ok": ok, "message": message} for name, (ok, message) in found.items()})
+    else:
+        for name, (ok, message) in found.items():
+            console.print(
+                f"{'[green]ok[/green]     ' if ok else '[red]missing[/red]'} {name}: {escape(message)}", soft_wrap=True
+            )
+    if not all(ok for ok, _ in found.values()):
+        raise typer.Exit(3)
+
+
+def setup() -> None:
+    """Make the base image and the runtime images where the engine lacks them."""
+    settings = load_settings()
+    engine = Engine.connect(settings.engine, Owner.current())
+    base = ensure_base(engine, settings)
+    runtime = ensure_python_runtime(engine, settings, "3.11")
+    console.print(f"base image {base}, Python runtime {runtime}")
+
+
+def up(port: Annotated[int, typer.Option(help="Port of the Prefect server, on loopback.")] = 4200) -> None:
+    """Serve the Prefect UI on the data of past runs; ends with Ctrl-C."""
+    from flows.server import serve_argv, server_environment
+
+    settings = load_settings()
+    (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
+    console.print(
+        f"Prefect UI: http://127.0.0.1:{port}  (for runs: export PREFECT_API_URL=http://127.0.0.1:{port}/api)"
+    )
+    raise typer.Exit(subprocess.run(serve_argv(port), env=server_environment(settings.home), check=False).returncode)
+
+
+def _said(check: Callable[[], str]) -> tuple[bool, str]:
+    try:
+        return True, check()
+    except EnvmillError as error:
+        return False, str(error)
+
+
+def _python() -> str:
+    return sys.version.split()[0]
+
+
+def _git() -> str:
+    path = shutil.which("git")
+    if path is None:
+        raise ServiceMissingError("git is not on the PATH; install it (Debian: apt-get install git)")
+    return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _lake(settings: Settings) -> str:
+    return open_store(settings).uri("")
+
+
+def _engine(settings: Settings) -> str:
+    engine = Engine.connect(settings.engine, Owner.current())
+    return f"{engine.describe()}, base image {'there' if engine.image_id(settings.engine.base_image) else 'made at set-up'}"
+
+
+def _scanner() -> str:
+    from tasks.ingest.redact import check_scanner
+
+    return check_scanner()

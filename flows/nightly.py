@@ -1,0 +1,162 @@
+"""The nightly flow: take in the inbox, bring every candidate as far as it goes, publish, index.
+
+Needs a lake, a container engine and a Prefect server (see docs/operators.md). Only what is pending becomes a flow run;
+running it again is the resume. Candidates run side by side in this process, `concurrency` at a time. The parent has no
+retries of its own: subflows that are gathered would take over each other's results (Prefect issue 18601).
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+
+from blocks.catalog import index
+from blocks.errors import EnvmillError
+from blocks.lake import PhaseKey, find_manifest
+from blocks.phases import PhaseResult, load_chain, result_of
+from blocks.records import CandidateRow, Phase, Record
+from blocks.workshop import Workshop, open_workshop
+from flows.candidates import candidate_ids
+from flows.ingest import ingest
+from flows.pipeline import DEFINITIONS, stage_of
+from flows.progress import Event, tell
+from flows.publish import publish
+from tasks.ingest.steps import Taken
+
+
+class RunReport(Record):
+    """What one run did."""
+
+    flow_run_id: str
+    taken: tuple[Taken, ...]
+    results: tuple[PhaseResult, ...]
+    """Every phase that was run now, in the order it ended."""
+    crashed: tuple[str, ...]
+    """`<candidate> <phase>: why` of each infrastructure failure; the next run tries again."""
+    release: str | None
+    task_runs: int
+    containers: int
+
+
+@flow(name="nightly", flow_run_name=lambda: f"nightly-{datetime.now(UTC):%Y-%m-%d-%H%M%S}")
+async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) -> RunReport:
+    """Run the pipeline.
+
+    Args:
+        candidates: only these; empty: everything in the lake, after taking in the inboxes.
+        publish_release: whether a release is made of what is verified.
+    """
+    run_id = str(flow_run.id)
+    workshop = open_workshop(run_id)
+    await asyncio.to_thread(_clean_up, workshop)
+    taken = () if candidates else tuple(await ingest(list(workshop.settings.inboxes)))
+    await asyncio.to_thread(index, workshop.store, workshop.settings)
+    wanted = candidates or await asyncio.to_thread(candidate_ids, workshop.settings.catalog_path)
+    gate = asyncio.Semaphore(workshop.settings.concurrency)
+    tally = _Tally()
+    await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in wanted))
+    await asyncio.to_thread(index, workshop.store, workshop.settings)
+    release = None
+    if publish_release:
+        published = await publish()
+        if published is not None:
+            release = published.version
+            tally.task_runs += 1
+            tally.results += published.results
+        await asyncio.to_thread(index, workshop.store, workshop.settings)
+    return RunReport(
+        flow_run_id=run_id,
+        taken=taken,
+        results=tuple(tally.results),
+        crashed=tuple(tally.crashed),
+        release=release,
+        task_runs=tally.task_runs + len(taken),
+        containers=tally.containers,
+    )
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.results: list[PhaseResult] = []
+        self.crashed: list[str] = []
+        self.task_runs = 0
+        self.containers = 0
+
+
+async def _bring(candidate_id: str, workshop: Workshop, gate: asyncio.Semaphore, tally: _Tally) -> None:
+    """Bring one candidate as far as it goes; what is committed is told as reused."""
+    async with gate:
+        told: set[Phase] = set()
+        while True:
+            chain, pending = await asyncio.to_thread(
+                load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS
+            )
+            if not chain.manifests:
+                tally.crashed.append(f"{candidate_id}: no such candidate in the lake; `envmill status` lists them")
+                return
+            label = label_of(chain.candidate())
+            for phase, manifest in chain.manifests.items():
+                if phase not in told:
+                    told.add(phase)
+                    _tell(label, result_of(manifest, reused=True), 0.0)
+            if pending is None:
+                return
+            tell(Event(candidate_id, label, pending.phase))
+            result = await _run_stage(pending, label, workshop, tally)
+            if result is None:
+                return
+            told.add(pending.phase)
+
+
+async def _run_stage(key: PhaseKey, label: str, workshop: Workshop, tally: _Tally) -> PhaseResult | None:
+    stage = stage_of(key)
+    started = time.monotonic()
+    state: State[PhaseResult] = await stage.flow(key, label, return_state=True)
+    tally.task_runs += stage.task_runs
+    seconds = time.monotonic() - started
+    manifest = await asyncio.to_thread(find_manifest, workshop.store, key)
+    if manifest is None:
+        why = await _why(state)
+        tally.crashed.append(f"{key.candidate_id} {key.phase}: {why}")
+        tell(Event(key.candidate_id, label, key.phase, "crashed", "", why, seconds=seconds))
+        return None
+    result = result_of(manifest, reused=False)
+    tally.results.append(result)
+    _tell(label, result, seconds)
+    return result
+
+
+async def _why(state: State[PhaseResult]) -> str:
+    """What an infrastructure failure said; errors that are not our own are named by type only."""
+    found = await state.aresult(raise_on_failure=False)
+    return str(found) if isinstance(found, EnvmillError) else type(found).__name__
+
+
+def _clean_up(workshop: Workshop) -> None:
+    """Remove what crashed processes left: containers, and leases whose owner is dead."""
+    workshop.engine.reap()
+
+
+def _tell(label: str, result: PhaseResult, seconds: float) -> None:
+    tell(
+        Event(
+            result.candidate_id,
+            label,
+            result.phase,
+            result.outcome,
+            result.reason_code,
+            result.message,
+            result.reused,
+            seconds,
+        )
+    )
+
+
+def label_of(candidate: CandidateRow) -> str:
+    """`<repository>-<short id>`: what people see in run names."""
+    name = candidate.repository.rstrip("/").rpartition("/")[2]
+    return f"{name}-{candidate.candidate_id.removeprefix('c-')[:8]}"

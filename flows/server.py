@@ -1,0 +1,142 @@
+"""A Prefect server for one run, where none is configured: on loopback, its data under `<home>/prefect`.
+
+The recorder of task runs gets large batches: with the default of one, task runs show up late and are lost when the server
+stops. So the server is stopped only when every task run that ended is recorded as ended.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from blocks.errors import ServiceMissingError
+from blocks.settings import Settings
+
+READY_SEC = 120
+RECORDED_SEC = 60
+_SERVER = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers. `started` tells whether it is ours to stop."""
+
+    api_url: str
+    started: bool
+
+
+def server_environment(home: Path) -> dict[str, str]:
+    """Environment of a server, and of a client that opens the UI on the same data later."""
+    return {**os.environ, **_SERVER, "PREFECT_HOME": str((home / "prefect").absolute())}
+
+
+def serve_argv(port: int) -> list[str]:
+    """Command line of a server on loopback."""
+    return [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+
+
+def configured_url(settings: Settings) -> str | None:
+    """The server somebody configured, if any."""
+    return settings.prefect_api_url or os.environ.get("PREFECT_API_URL")
+
+
+@contextlib.contextmanager
+def prefect_server(settings: Settings) -> Iterator[Server]:
+    """The configured server, or one of our own for the duration.
+
+    Raises:
+        ServiceMissingError: the configured server does not answer, or our own does not come up in two minutes.
+    """
+    url = configured_url(settings)
+    if url:
+        if not _healthy(url):
+            raise ServiceMissingError(f"Prefect server {url} does not answer; start it, or unset PREFECT_API_URL")
+        yield Server(url, started=False)
+        return
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
+    log = settings.home / "prefect" / "server.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            serve_argv(port),
+            env=server_environment(settings.home),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            _await_ready(process, url, log)
+            yield Server(url, started=True)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+async def await_recorded(flow_run_id: str) -> int:
+    """Wait until every task run below a flow run is recorded in a final state; returns how many are not after a minute.
+
+    Task runs reach the server as events; the number of those that began is known from the states of their flow runs.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterParentFlowRunId
+
+    deadline = time.monotonic() + RECORDED_SEC
+    missing = 0
+    async with get_client() as client:
+        while True:
+            ids = [flow_run_id]
+            below = await client.read_flow_runs(
+                flow_run_filter=FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[flow_run_id]))
+            )
+            ids += [str(run.id) for run in below]
+            runs = await client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=ids)))
+            missing = sum(1 for run in runs if run.state is None or not run.state.is_final())
+            if not missing or time.monotonic() > deadline:
+                return missing
+            await asyncio.sleep(0.5)
+
+
+def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + READY_SEC
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise ServiceMissingError(f"the Prefect server ended with {process.returncode}; see {log}")
+        if _healthy(url):
+            return
+        time.sleep(0.25)
+    raise ServiceMissingError(f"the Prefect server did not answer within {READY_SEC} s; see {log}")
+
+
+def _healthy(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health", timeout=5).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
