@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from blocks.records import Record
+from blocks.templates import render
 from tasks.publish.config import CARD_COLUMNS
 from tasks.publish.member import Member
-from tasks.publish.templates import render
 
 
 class CardNumber(Record):

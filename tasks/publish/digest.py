@@ -5,26 +5,16 @@ sha256 over the sorted lines `path NUL sha256(content) LF` of the packaged files
 
 import hashlib
 
+from blocks.builder.solution import travels
 from blocks.errors import PermanentError
 from blocks.trees import Tree
 
 SINGLE_FILES = frozenset({"task.toml", "instruction.md", "README.md", "trajectory.json"})
 FOLDERS = ("environment/", "tests/", "solution/", "steps/")
-LEFT_OUT_SUFFIXES = (".pyc", ".swp", ".swo", "~")
-"""What Harbor's packager leaves out where the task has no .gitignore; so are __pycache__ and .DS_Store."""
-SPECIAL_NAMES = frozenset({"__pycache__", ".DS_Store", ".harborignore"})
 
 
 class TaskUnpublishableError(PermanentError):
     """A file cannot travel in a Harbor task. Says which and why."""
-
-
-def travels(path: str) -> bool:
-    """Whether Harbor's packager takes a file of this name as what it is, and every consumer can write it."""
-    parts = path.split("/")
-    if SPECIAL_NAMES.intersection(parts) or any(part.endswith(LEFT_OUT_SUFFIXES) for part in parts):
-        return False
-    return path.isprintable() and path == path.encode(errors="replace").decode()
 
 
 def check_packaged(tree: Tree) -> None:

@@ -14,8 +14,8 @@ from blocks.builder.project import version_environment
 from blocks.engine.runtime import PYTHON_PACKAGES
 from blocks.errors import PermanentError
 from blocks.recipe import Recipe
+from blocks.templates import render
 from blocks.trees import File, Tree, pack
-from tasks.publish.templates import render
 
 BASE_IMAGE = "debian:bookworm-slim"
 PackageLoader = Callable[[str, str], bytes]

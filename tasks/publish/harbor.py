@@ -2,13 +2,13 @@
 
 import hashlib
 
+from blocks.builder.solution import solution_files
+from blocks.templates import render
 from blocks.trees import File, Tree, digest
 from tasks.publish.config import CARD_COLUMNS, card, description, task_config
 from tasks.publish.digest import TaskUnpublishableError, check_packaged
 from tasks.publish.environment import PackageLoader, environment_files
 from tasks.publish.member import Member, require_admitted
-from tasks.publish.solution import solution_files
-from tasks.publish.templates import render
 
 
 def harbor_task(member: Member, package: PackageLoader, organisation: str) -> dict[str, File]:

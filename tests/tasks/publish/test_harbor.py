@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from blocks.builder.solution import solution_files
 from blocks.errors import PermanentError
 from blocks.trees import File, Tree, unpack
 from tasks.publish.digest import TaskUnpublishableError, task_digest
 from tasks.publish.harbor import harbor_task
-from tasks.publish.solution import solution_files
 from tests.tasks.publish.members import (
     INSTRUCTION,
     SOLUTION,

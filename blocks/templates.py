@@ -5,7 +5,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-FOLDER = Path(__file__).parents[2] / "data" / "templates" / "publish"
+FOLDER = Path(__file__).parents[1] / "data" / "templates" / "publish"
 
 
 def render(template: str, **values: object) -> bytes:

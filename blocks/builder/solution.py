@@ -3,9 +3,12 @@
 import hashlib
 
 from blocks.builder.places import WORKSPACE
+from blocks.templates import render
 from blocks.trees import File, Tree
-from tasks.publish.digest import travels
-from tasks.publish.templates import render
+
+LEFT_OUT_SUFFIXES = (".pyc", ".swp", ".swo", "~")
+"""What Harbor's packager leaves out where the task has no .gitignore; so are __pycache__ and .DS_Store."""
+SPECIAL_NAMES = frozenset({"__pycache__", ".DS_Store", ".harborignore"})
 
 
 def solution_files(start: Tree, solution: Tree) -> dict[str, File]:
@@ -27,3 +30,11 @@ def solution_files(start: Tree, solution: Tree) -> dict[str, File]:
         copies.append((name, path, "755" if file.executable else "644"))
     script = render("solve.sh.j2", workspace=WORKSPACE, removed=removed, copies=copies, links=links)
     return {"solve.sh": File(content=script, executable=True), **stored}
+
+
+def travels(path: str) -> bool:
+    """Whether Harbor's packager takes a file of this name as what it is, and every consumer can write it."""
+    parts = path.split("/")
+    if SPECIAL_NAMES.intersection(parts) or any(part.endswith(LEFT_OUT_SUFFIXES) for part in parts):
+        return False
+    return path.isprintable() and path == path.encode(errors="replace").decode()
