@@ -86,6 +86,12 @@ class Manifest(Record):
         )
 
 
+class Pointer(Record):
+    """What a pointer holds. Its name ends in the first 16 digits of the sha256 of `path`; the indexer relies on that."""
+
+    path: str
+
+
 def input_key(phase: Phase, version: int, upstream_key: str | None, config: Record | None, attempt: int = 0) -> str:
     """The key of a phase run: sha256 over the upstream key, the phase's version, the configuration that matters and how
     often a retry was asked for; 32 hex digits.
@@ -206,4 +212,5 @@ def find_manifest(store: ObjectStore, key: PhaseKey) -> Manifest | None:
 
 def _point(store: ObjectStore, path: str, moment: datetime) -> None:
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
-    store.put(f"log/{moment:%Y-%m-%d}/{moment:%H%M%S.%f}-{digest}.json", json.dumps({"path": path}).encode())
+    pointer = Pointer(path=path).model_dump_json().encode()
+    store.put(f"log/{moment:%Y-%m-%d}/{moment:%H%M%S.%f}-{digest}.json", pointer)

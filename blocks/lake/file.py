@@ -89,6 +89,8 @@ class FileStore:
     def put_if_match(self, key: str, content: bytes, etag: str) -> bool:
         """Overwrite only the version with this etag. False where it has changed or gone."""
         target = self._path(key)
+        if self.head(key) is None:
+            return False
         with _faults(key), _written(target, content) as temporary, self._lock(fcntl.LOCK_EX):
             found = _info(key, target)
             if found is None or found.etag != etag:
@@ -196,6 +198,10 @@ def _created(temporary: Path) -> BinaryIO:
             return temporary.open("xb")
         except FileNotFoundError:
             continue
+        except FileExistsError:
+            # Either the folder went between two calls of mkdir, or one of its parts is a file for good.
+            if any(part.is_file() for part in temporary.parents):
+                raise
     raise TransientError(f"{temporary.parent}: the folder is removed again and again; run again")
 
 

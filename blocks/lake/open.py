@@ -17,14 +17,14 @@ def open_store(settings: Settings) -> ObjectStore:
         ServiceMissingError: the S3 server does not answer.
         PermanentError: the bucket is missing, credentials are refused, or the server ignores conditional writes.
     """
-    return open_store_at(settings.lake_url, settings)
+    return open_store_at(settings.lake_url, settings, setting="ENVMILL_LAKE")
 
 
-def open_store_at(address: str, settings: Settings) -> ObjectStore:
-    """The store at an address; raises as `open_store` does."""
+def open_store_at(address: str, settings: Settings, *, setting: str = "ENVMILL_INBOX") -> ObjectStore:
+    """The store at an address; raises as `open_store` does. Messages name the `setting` the address comes from."""
     parts = urlsplit(address)
     if parts.query or parts.fragment:
-        raise UsageError("an address with `?` or `#` is not understood; percent-encode them")
+        raise UsageError(f"{setting}: an address with `?` or `#` is not understood; percent-encode them")
     if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path.startswith("/"):
         return FileStore(Path(unquote(parts.path)))
     if parts.scheme == "s3" and parts.netloc:
@@ -32,4 +32,4 @@ def open_store_at(address: str, settings: Settings) -> ObjectStore:
         from blocks.lake.s3 import S3Store
 
         return S3Store.open(parts.netloc, parts.path.strip("/"), settings.s3)
-    raise UsageError(f"{address!r} is neither file:///absolute/path nor s3://bucket/prefix")
+    raise UsageError(f"{setting}: {address!r} is neither file:///absolute/path nor s3://bucket/prefix")

@@ -1,0 +1,95 @@
+"""What only a folder can get wrong: writers that die, races between processes, names that clash."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from blocks.errors import UsageError
+from blocks.lake.file import FileStore
+
+ROOT = Path(__file__).parents[3]
+
+
+def python(code: str, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_race_for_the_same_keys(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from blocks.lake.file import FileStore
+store = FileStore(Path(sys.argv[1]))
+for number in range(300):
+    if store.put_if_absent(f"keys/{number}", sys.argv[2].encode()):
+        print(number)
+"""
+    racers = {name: python(code, str(tmp_path), name) for name in ("one", "two")}
+    won = {name: set(racer.communicate(timeout=60)[0].split()) for name, racer in racers.items()}
+    assert not won["one"] & won["two"]
+    store = FileStore(tmp_path)
+    held = {info.key.removeprefix("keys/"): store.get(info.key).decode() for info in store.list("keys/")}
+    assert held == {number: name for name, numbers in won.items() for number in numbers}
+    assert len(held) == 300
+
+
+def test_a_killed_writer_leaves_the_old_content_and_its_leftover_goes(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "lake", stale_sec=3600)
+    store.put("a/object", b"old")
+    code = """
+import os, sys
+from pathlib import Path
+from blocks.lake.file import FileStore
+fifo = Path(sys.argv[2])
+class Endless(type(fifo)):
+    def is_file(self): return True
+FileStore(Path(sys.argv[1])).put("a/object", Endless(fifo))
+"""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = python(code, str(tmp_path / "lake"), str(fifo))
+    with fifo.open("wb") as stream:
+        stream.write(b"new" * 500_000)
+        stream.flush()
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    left = [path for path in (tmp_path / "lake").rglob("*") if path.name.startswith(".~")]
+    assert len(left) == 1
+    assert [info.key for info in store.list()] == ["a/object"] and store.get("a/object") == b"old"
+    assert left[0].exists()
+    old = time.time() - 7200
+    os.utime(left[0], (old, old))
+    assert [info.key for info in store.list()] == ["a/object"]
+    assert not left[0].exists()
+
+
+def test_a_file_and_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    store.put("a/b", b"1")
+    for write in (store.put, store.put_if_absent):
+        with pytest.raises(UsageError, match="share a name"):
+            write("a/b/c", b"2")
+    with pytest.raises(UsageError, match="share a name"):
+        store.put("a", b"2")
+    assert [info.key for info in store.list()] == ["a/b"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b"]
+
+
+def test_delete_takes_empty_folders_but_not_from_under_a_writer(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from blocks.lake.file import FileStore
+store = FileStore(Path(sys.argv[1]))
+for number in range(400):
+    store.put(f"deep/er/{sys.argv[2]}", b"1")
+    store.delete(f"deep/er/{sys.argv[2]}")
+"""
+    workers = [python(code, str(tmp_path), name) for name in "ab"]
+    assert [worker.wait(60) for worker in workers] == [0, 0]
+    assert list(tmp_path.iterdir()) == []
