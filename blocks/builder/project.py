@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, WORKSPACE, site_packages
 from blocks.engine import Container, ExecResult
 from blocks.recipe import Recipe
-from blocks.trees import Tree
+from blocks.trees import File, Tree
 
 
 def place_workspace(box: Container, tree: Tree) -> None:
@@ -34,14 +34,15 @@ def install_path(box: Container, recipe: Recipe) -> None:
     """Put the source folders on the path and leave minimal metadata (PEP 376, Core Metadata 2.1)."""
     roots = [WORKSPACE if root == "." else f"{WORKSPACE}/{root}" for root in recipe.source_roots]
     folder = site_packages(recipe.runtime)
-    box.put_file(f"{folder}/envmill_project.pth", ("\n".join(roots) + "\n").encode(), uid=AGENT_UID, gid=AGENT_UID)
+    files = {"envmill_project.pth": "\n".join([*roots, ""])}
     if recipe.project_name:
         version = recipe.project_version or "0.0.0"
-        name = canonicalize_name(recipe.project_name).replace("-", "_")
-        metadata = f"Metadata-Version: 2.1\nName: {recipe.project_name}\nVersion: {version}\n"
-        for filename, text in (("METADATA", metadata), ("INSTALLER", "envmill\n"), ("RECORD", "")):
-            target = f"{folder}/{name}-{version}.dist-info/{filename}"
-            box.put_file(target, text.encode(), uid=AGENT_UID, gid=AGENT_UID)
+        info = f"{canonicalize_name(recipe.project_name).replace('-', '_')}-{version}.dist-info"
+        files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {recipe.project_name}\nVersion: {version}\n"
+        files[f"{info}/INSTALLER"] = "envmill\n"
+        files[f"{info}/RECORD"] = ""
+    tree = {path: File(content=text.encode()) for path, text in files.items()}
+    box.put_tree(tree, folder, uid=AGENT_UID, gid=AGENT_UID)
 
 
 def version_environment(recipe: Recipe) -> dict[str, str]:

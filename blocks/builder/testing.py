@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 
+import blocks.grader
 from blocks.builder.places import GRADER, PYTHON, SYSTEM_PYTHON, WORKSPACE
 from blocks.engine import Container
 from blocks.errors import PermanentError
@@ -12,13 +13,9 @@ from blocks.vectors import TestVector
 
 
 def grader_tree() -> dict[str, File]:
-    """The grader package as it is copied into containers and published tasks: its Python files, flat."""
-    package = resources.files("blocks.grader")
-    return {
-        entry.name: File(content=entry.read_bytes())
-        for entry in package.iterdir()
-        if entry.name.endswith(".py") and entry.is_file()
-    }
+    """The grader package as it is copied into containers and published tasks: its Python files."""
+    root = Path(blocks.grader.__file__).parent
+    return {path.relative_to(root).as_posix(): File(content=path.read_bytes()) for path in sorted(root.rglob("*.py"))}
 
 
 def observe(
@@ -34,15 +31,18 @@ def observe(
     Raises:
         PermanentError: the grader left no vector although it ended by itself.
     """
-    box.put_tree(grader_tree(), f"{GRADER}/grader")
-    box.put_file(f"{GRADER}/pytest.ini", ("[pytest]\n" + "\n".join(ini_lines) + "\n").encode())
-    box.put_file(f"{GRADER}/arguments.json", json.dumps(list(arguments)).encode())
-    box.put_file(f"{GRADER}/environment.json", json.dumps(dict(environment)).encode())
+    files = {
+        "pytest.ini": "\n".join(["[pytest]", *ini_lines, ""]),
+        "arguments.json": json.dumps(list(arguments)),
+        "environment.json": json.dumps(dict(environment)),
+    }
+    grader = {f"grader/{path}": file for path, file in grader_tree().items()}
+    box.put_tree({**grader, **{path: File(content=text.encode()) for path, text in files.items()}}, GRADER)
     out = "/tmp/vector.json"
     done = box.run(
         [SYSTEM_PYTHON, "-I", "-S", f"{GRADER}/grader", "observe", "--workspace", WORKSPACE, "--python", PYTHON]
         + ["--timeout", str(timeout_sec), "--ini-file", f"{GRADER}/pytest.ini"]
-        + ["--arguments-json", f"{GRADER}/arguments.json", "--environment-json", f"{GRADER}/environment.json"]
+        + ["--arguments-json", f"@{GRADER}/arguments.json", "--environment-json", f"@{GRADER}/environment.json"]
         + ["--out", out],
         timeout_sec=timeout_sec + 60,
     )

@@ -14,12 +14,13 @@ from datetime import datetime, timedelta
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from blocks.builder.packages import keep_package
-from blocks.engine import Container, ContainerSpec, Engine, Network, Role
+from blocks.engine import Container, ContainerSpec, Engine, Network, Role, fetch_environment
 from blocks.errors import TransientError
 from blocks.lake import ObjectMissingError, ObjectStore
 from blocks.recipe import Package
 from blocks.records import ObstacleRow, Phase, Record
 from blocks.settings import Settings
+from blocks.trees import File
 
 RESOLVE_VERSION = 1
 _NETWORK_FAULT = re.compile(
@@ -118,14 +119,17 @@ def _fetch(
     runtime: str,
     project: str | None,
 ) -> tuple[tuple[Package, ...] | None, str]:
+    environment, files = fetch_environment(settings)
     spec = ContainerSpec(
         image=runtime_image,
         role=Role.FETCH,
         network=Network.FETCH,
-        deadline_sec=settings.timeouts.fetch_sec + 60,
+        deadline_sec=2 * settings.timeouts.fetch_sec + 60,
+        environment=tuple(environment.items()),
+        memory_files=files,
     )
     with engine.container(spec) as box:
-        box.put_file(f"{_FOLDER}/requirements.in", "\n".join(way.requirements).encode() + b"\n")
+        box.put_tree({"requirements.in": File(content="\n".join(way.requirements).encode() + b"\n")}, _FOLDER)
         compile_argv = ["uv", "pip", "compile", f"{_FOLDER}/requirements.in", "--python-version", runtime]
         compile_argv += ["--exclude-newer", way.as_of.strftime("%Y-%m-%dT%H:%M:%SZ"), "--no-header", "--no-annotate"]
         compile_argv += ["--generate-hashes", "--no-progress", "-q", "-o", f"{_FOLDER}/lock.txt"]
@@ -143,9 +147,9 @@ def _fetch(
         problem = _run(box, ["mkdir", "-p", f"{_FOLDER}/wheels"], 30) or _run(box, argv, settings.timeouts.fetch_sec)
         if problem:
             return None, problem
-        files = box.get_tree(f"{_FOLDER}/wheels", max_bytes=2 << 30)
+        wheels = box.get_tree(f"{_FOLDER}/wheels", max_bytes=2 << 30)
     packages = []
-    for filename, file in sorted(files.items()):
+    for filename, file in sorted(wheels.items()):
         try:
             name, version, _, _ = parse_wheel_filename(filename)
         except InvalidWheelFilename as error:
