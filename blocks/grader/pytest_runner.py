@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import tree
 from .account import Account, GraderError
+from .configuration import ini_text
 from .report import Report, as_json, clean, read_report
 from .subject import Finished, run_as_subject
 
@@ -74,7 +75,7 @@ def run_pytest(job: PytestJob) -> PytestRun:
     nonce = secrets.token_hex(16)
     with _run_folder(job.account) as folder:
         ini = folder / "runner" / "pytest.ini"
-        tree.write_new(ini, "\n".join(("[pytest]", *job.ini_lines, "")).encode("utf-8"))
+        tree.write_new(ini, ini_text(job.ini_lines, job.workspace).encode("utf-8"))
         finished = run_as_subject(
             job.account,
             [job.python, "-u", "-B", str(folder / "runner" / "launch.py")],

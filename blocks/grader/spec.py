@@ -129,12 +129,15 @@ def _check(spec: GraderSpec) -> None:
     for name in ("workspace", "python"):
         if not getattr(spec, name).startswith("/"):
             raise SpecError(f"{name} is not an absolute path")
-    for path in (*spec.test_files, *spec.hidden, *spec.base):
+    for path in spec.test_files:
         if not is_plain_path(path):
-            raise SpecError(f"path {path!r} is not a plain relative path")
-    for path, digest in (*spec.hidden.items(), *spec.base.items()):
-        if len(digest) != 64 or not _HEX.issuperset(digest):
-            raise SpecError(f"digest of {path!r} is not a sha256 in lower-case hex")
+            raise SpecError(f"test_files: {path!r} is not a plain relative path")
+    for name in ("hidden", "base"):
+        for path, digest in getattr(spec, name).items():
+            if not is_plain_path(path):
+                raise SpecError(f"{name}: {path!r} is not a plain relative path")
+            if len(digest) != 64 or not _HEX.issuperset(digest):
+                raise SpecError(f"{name}: the digest of {path!r} is not a sha256 in lower-case hex")
 
 
 def _are_texts(values: object) -> bool:

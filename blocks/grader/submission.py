@@ -39,7 +39,7 @@ def prepare(spec: GraderSpec, tests: Path, account: Account) -> list[PolicyActio
     placed = {**spec.base, **spec.hidden}
     for path, digest in placed.items():
         folder = "hidden" if path in spec.hidden else "base"
-        if tree.digest_of(root / path) == digest and folder == "base":
+        if folder == "base" and tree.digest_below(root, path) == digest:
             continue
         _place(root, path, tests / folder / path, digest)
         actions.append(PolicyAction("placed" if folder == "hidden" else "restored", path, folder))
@@ -51,8 +51,9 @@ def prepare(spec: GraderSpec, tests: Path, account: Account) -> list[PolicyActio
 
 def changed(spec: GraderSpec) -> list[str]:
     """Protected and hidden files that are not as `prepare` left them."""
+    root = Path(spec.workspace)
     placed = {**spec.base, **spec.hidden}
-    return sorted(path for path, digest in placed.items() if tree.digest_of(Path(spec.workspace) / path) != digest)
+    return sorted(path for path, digest in placed.items() if tree.digest_below(root, path) != digest)
 
 
 def guard(root: Path, path: str, account: Account) -> None:

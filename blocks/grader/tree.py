@@ -111,6 +111,14 @@ def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:
         os.fchmod(file.fileno(), mode)
 
 
+def digest_below(root: Path, path: str) -> str | None:
+    """digest_of a file below `root`; None also where a folder on the way to it is none, but a link to one."""
+    folders = list((root / path).parents)
+    if not all(is_folder(folder) for folder in folders[: folders.index(root) + 1]):
+        return None
+    return digest_of(root / path)
+
+
 def digest_of(path: Path) -> str | None:
     """sha256 of a regular file's content, or of a link's target; None for anything else and where nothing is."""
     try:

@@ -26,6 +26,8 @@ import linecache
 import traceback
 from types import FrameType, TracebackType
 
+import pytest
+
 DETAIL_CHARS = 300
 _RAISES = frozenset({"raises", "RaisesExc", "RaisesGroup", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 _FUNCTION_FORMS = (("_pytest.python_api", "raises"), ("_pytest.raises", "raises"), ("unittest.case", "handle"))
@@ -52,7 +54,7 @@ def of_test(error: BaseException | None, phase: str) -> str:
     error = _doctest_cause(error)
     if _raised_by(error, "pytest_timeout"):
         return "timeout"
-    if isinstance(error, (AssertionError, doctest.DocTestFailure)) or _is_pytest_fail(error):
+    if isinstance(error, (AssertionError, doctest.DocTestFailure, pytest.fail.Exception)):
         return "assertion"
     if _is_missing_name(error):
         return "missing_name"
@@ -76,10 +78,6 @@ def _doctest_cause(error: BaseException) -> BaseException:
         inner = error.exc_info[1]
         return inner if isinstance(inner, BaseException) else error
     return error
-
-
-def _is_pytest_fail(error: BaseException) -> bool:
-    return type(error).__module__ == "_pytest.outcomes" and type(error).__name__ == "Failed"
 
 
 def _is_missing_name(error: BaseException) -> bool:

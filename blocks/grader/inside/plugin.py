@@ -49,10 +49,15 @@ class Reporter:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._why: dict[tuple[str, str], tuple[str, str]] = {}
+        self._interrupted = False
 
     def end(self, exit_code: int) -> None:
-        """The end record: nothing more will come."""
-        self._channel.send("end", exit_code=exit_code)
+        """The end record: nothing more will come. An interrupted session says so whatever code it was told to give."""
+        self._channel.send("end", exit_code=int(pytest.ExitCode.INTERRUPTED) if self._interrupted else exit_code)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """The session was broken off, also by pytest.exit."""
+        self._interrupted = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
