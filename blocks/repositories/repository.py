@@ -99,6 +99,17 @@ class Repository:
         inside.sort(key=lambda pair: pair[1])
         return self.commits([name for name, _ in inside])
 
+    def history(self, revision: str, *, since: datetime, until: datetime) -> tuple[Commit, ...]:
+        """Commits that the revision reaches and that were committed between the two moments, newest first."""
+        head = self.resolve(revision)
+        if head is None:
+            return ()
+        listed = git_output(["log", head, "--no-show-signature", "--format=%H %ct"], git_dir=self.path)
+        dated = ((name, _moment(seconds)) for name, seconds in (line.split(b" ") for line in listed.splitlines()))
+        inside = [(name.decode(), moment) for name, moment in dated if since <= moment <= until]
+        inside.sort(key=lambda pair: pair[1], reverse=True)
+        return self.commits([name for name, _ in inside])
+
     def changes(self, sha: str) -> tuple[FileChange, ...]:
         """What the commit changed against its first parent (against nothing for a root)."""
         return self.changes_of((self.commit(sha),))[sha]
