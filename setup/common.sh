@@ -22,6 +22,6 @@ can_install() { command -v apt-get >/dev/null && as_root true; }
 
 apt_install() {
     say "installing $* (apt-get)"
-    as_root apt-get -qq update >&2
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "$@" >&2
+    as_root apt-get -qq update >/dev/null
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null
 }

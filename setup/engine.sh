@@ -37,6 +37,12 @@ refuse_where_another_is_named() {
     fi
 }
 
+refuse_where_the_socket_is_closed() {
+    if [ -S "$socket" ] && [ ! -w "$socket" ]; then
+        missing "a container engine is there, but this user may not use $socket; join its group (usermod -aG docker, then log in again), or run as root"
+    fi
+}
+
 install_packages() {
     local packages=()
     command -v dockerd >/dev/null || packages+=(docker.io)
@@ -71,5 +77,7 @@ start_engine() {
 }
 
 refuse_where_another_is_named
+refuse_where_the_socket_is_closed
 install_packages
 start_engine
+refuse_where_the_socket_is_closed

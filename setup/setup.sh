@@ -6,12 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 setup/venv.sh
 status=0
-.venv/bin/python -m blocks.engine.prepare 2>/tmp/envmill-setup.$$ || status=$?
-first="$(cat /tmp/envmill-setup.$$)"
-rm -f /tmp/envmill-setup.$$
-if [ "$status" -eq 3 ]; then
-    setup/engine.sh
-    exec .venv/bin/python -m blocks.engine.prepare
-fi
-printf '%s\n' "$first" >&2
-exit "$status"
+.venv/bin/python -m blocks.engine.prepare || status=$?
+if [ "$status" -ne 3 ]; then exit "$status"; fi
+say "setting up what is missing"
+setup/engine.sh
+exec .venv/bin/python -m blocks.engine.prepare

@@ -5,6 +5,8 @@ holds no address, name, proxy or certificate of this machine; the label `envmill
 """
 
 import fcntl
+import hashlib
+import json
 import logging
 import shutil
 import subprocess
@@ -25,7 +27,6 @@ from blocks.errors import ServiceMissingError, TransientError
 from blocks.settings import EngineSettings, Settings
 
 SUITE = "bookworm"
-BOOTSTRAPPED = f"envmill/base:{SUITE}"
 PULL_SILENCE_SEC = 20
 """A pull that says nothing for so long has failed: offline, some engines never answer."""
 
@@ -35,6 +36,13 @@ _CLEAN = (
     'rm -f "$1/etc/resolv.conf" "$1/etc/hostname" "$1/etc/apt/apt.conf.d/99mmdebstrap"',
     'rm -rf "$1/var/log/apt" "$1/var/log/dpkg.log" "$1/var/log/alternatives.log" "$1/var/log/bootstrap.log"',
 )
+_NO_SOURCES = 'rm -f "$1/etc/apt/sources.list" "$1"/etc/apt/sources.list.d/*'
+_KEPT = "path-include=/usr/share/doc/*/copyright\npath-include=/usr/share/locale/locale.alias\n"
+_RECIPE = json.dumps([SUITE, PATH, _SLIM, _CLEAN, _NO_SOURCES, _KEPT])
+
+BOOTSTRAPPED = f"envmill/base:{SUITE}-{hashlib.sha256(_RECIPE.encode()).hexdigest()[:8]}"
+"""Reference of the bootstrapped image; changes with what it is made from."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -110,7 +118,10 @@ def _bootstrap(api: APIClient) -> None:
 def _command(folder: Path) -> list[str]:
     slim = folder / "slim"
     slim.write_text("".join(f"path-exclude=/usr/share/{name}/*\n" for name in _SLIM) + _KEPT, encoding="utf-8")
-    hooks = [*_CLEAN, *(['rm -f "$1/etc/apt/sources.list"'] if host_sources(SUITE) else [])]
+    hooks = [
+        *_CLEAN,
+        *([_NO_SOURCES] if host_sources(SUITE) else []),
+    ]
     return [
         "mmdebstrap",
         "--variant=minbase",
@@ -119,9 +130,6 @@ def _command(folder: Path) -> list[str]:
         *(f"--aptopt={option.replace('=', ' ', 1)}" for option in _quoted(host_apt_options())),
         *(f"--customize-hook={hook}" for hook in hooks),
     ]
-
-
-_KEPT = "path-include=/usr/share/doc/*/copyright\npath-include=/usr/share/locale/locale.alias\n"
 
 
 def _quoted(options: tuple[str, ...]) -> list[str]:

@@ -1,8 +1,10 @@
 """The container engine over the docker SDK: containers with a role, images, builds."""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import docker
@@ -21,6 +23,10 @@ from blocks.engine.spec import UNPRIVILEGED, ContainerSpec, Network, Role
 from blocks.errors import PermanentError, ServiceMissingError
 from blocks.settings import EngineSettings
 
+_SOCKET = "unix:///var/run/docker.sock"
+_MEND_ACCESS = (
+    "this user may not use its socket; join its group (usermod -aG docker, then log in again), or run as root"
+)
 _MEND = "start it (`dockerd`, or the Docker service), run `make setup`, or name another in ENVMILL_ENGINE__HOST"
 
 
@@ -49,8 +55,9 @@ class Engine:
         try:
             api = APIClient(version="auto", timeout=120, **options)
         except (DockerException, RequestException) as error:
-            where = options.get("base_url", "its local socket")
-            raise ServiceMissingError(f"no container engine answers at {where}: {_MEND}") from error
+            where = str(options.get("base_url") or _SOCKET)
+            mend = _MEND_ACCESS if _is_refused(where) else _MEND
+            raise ServiceMissingError(f"no container engine answers at {where}: {mend}") from error
         return cls(api, settings, owner)
 
     def container(self, spec: ContainerSpec) -> Container:
@@ -202,6 +209,11 @@ class Engine:
         if self._outbound is None:
             self._outbound = outbound_mode(self.api, image)
         return self._outbound
+
+
+def _is_refused(address: str) -> bool:
+    socket = Path(address.removeprefix("unix://"))
+    return address.startswith("unix://") and socket.exists() and not os.access(socket, os.W_OK)
 
 
 def _user(spec: ContainerSpec, image_user: str) -> str:

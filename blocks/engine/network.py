@@ -4,6 +4,7 @@ from docker import APIClient
 
 from blocks.engine.faults import engine_faults
 from blocks.engine.outbound import probe_target
+from blocks.errors import EnvmillError
 
 _PROBE = 'exec 3<>"/dev/tcp/$0/$1"'
 
@@ -20,6 +21,14 @@ def outbound_mode(api: APIClient, image: str) -> str:
 
 
 def _reaches(api: APIClient, image: str, mode: str, target: tuple[str, int]) -> bool:
+    """Whether a container on this network opens a connection; False also where the engine has no such network."""
+    try:
+        return _asked(api, image, mode, target)
+    except EnvmillError:
+        return False
+
+
+def _asked(api: APIClient, image: str, mode: str, target: tuple[str, int]) -> bool:
     with engine_faults("asking how containers reach the outside"):
         made = api.create_container(
             image,

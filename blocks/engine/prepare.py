@@ -18,6 +18,7 @@ def main() -> int:
         settings = load_settings()
         engine = Engine.connect(settings.engine, Owner.current())
         engine.reap()
+        sys.stderr.write("setup: looking for the images; the first time they are made, which takes a minute\n")
         for version in PYTHON_VERSIONS:
             reference = ensure_python_runtime(engine, settings, version)
             sys.stderr.write(f"setup: image {reference}\n")
