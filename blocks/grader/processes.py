@@ -51,6 +51,7 @@ def end_all(account: Account) -> bool:
                 _kill(pid)
         _reap()
         if not (_living(account.uid) if account.switch else _descendants()):
+            _reap()
             return True
         if time.monotonic() > limit:
             return False

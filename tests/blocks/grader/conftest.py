@@ -155,6 +155,20 @@ def task(box: Path, subject_python: str, subject_uid: int) -> Task:
     return made
 
 
+def living(uid: int) -> list[str]:
+    """Processes of a uid that are no zombies."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            status = (folder / "status").read_text() if folder.name.isdigit() else ""
+        except OSError:
+            continue
+        fields = dict(line.partition(":")[::2] for line in status.splitlines())
+        if str(uid) in fields.get("Uid", "").split() and fields["State"].strip()[0] not in "ZX":
+            found.append(folder.name)
+    return found
+
+
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 

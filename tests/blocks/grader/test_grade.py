@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.blocks.grader.conftest import HIDDEN_TEST, OLD_TEST, RIGHT, WRONG, Task, needs_root
+from tests.blocks.grader.conftest import HIDDEN_TEST, OLD_TEST, RIGHT, WRONG, Task, living, needs_root
 
 pytestmark = [needs_root, pytest.mark.slow]
 
@@ -16,19 +16,6 @@ HOOK = (
     "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
     "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n"
 )
-
-
-def living(uid: int) -> list[str]:
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            status = (folder / "status").read_text() if folder.name.isdigit() else ""
-        except OSError:
-            continue
-        fields = dict(line.partition(":")[::2] for line in status.splitlines())
-        if str(uid) in fields.get("Uid", "").split() and fields["State"].strip()[0] not in "ZX":
-            found.append(folder.name)
-    return found
 
 
 def test_gold_is_1_and_nothing_is_left(task: Task, subject_uid: int) -> None:
