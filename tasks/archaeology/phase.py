@@ -3,6 +3,7 @@
 from blocks.chain import Chain
 from blocks.errors import PermanentError
 from blocks.lake import PhaseWriter
+from blocks.path_kinds import PathKind, kind_of, split
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths
 from blocks.records import CostRow, OutcomeRow, Phase, Record
@@ -10,7 +11,6 @@ from blocks.settings import Settings
 from blocks.trees import pack
 from blocks.workshop import Workshop
 from tasks.archaeology.reconstruct import VERSION, Reconstruction, reconstruct
-from tasks.archaeology.split import PathKind, kind_of, split
 from tasks.archaeology.states import changed
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from blocks.builder.dependencies import InstallError, ensure_dependency_image
 from blocks.engine import Engine, ensure_python_runtime
 from blocks.lake import ObjectStore
+from blocks.path_kinds import Split, split
 from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, Outcome, Phase, ReasonCode, ReconstructionRow
 from blocks.repositories import Repository
@@ -16,7 +17,6 @@ from blocks.vectors import StateComparison, TestVector, compare_states
 from tasks.archaeology.plan import NoPlan, plan
 from tasks.archaeology.rebuild import test_state
 from tasks.archaeology.resolve import attempts, resolve
-from tasks.archaeology.split import Split, split
 from tasks.archaeology.states import States, build_states, changed
 
 VERSION = 1

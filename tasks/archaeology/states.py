@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.trees import File, Tree, overlay
-from tasks.archaeology.split import PathKind, kind_of
 
 Change = Mapping[str, File | None]
 

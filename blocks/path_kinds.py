@@ -1,4 +1,4 @@
-"""Which kind of file a path is: the split of an outcome into source, tests, documentation, configuration, generated."""
+"""Which kind of file a path is: source, tests, documentation, configuration, generated; shared by several phases."""
 
 import re
 from collections.abc import Iterable
