@@ -10,10 +10,12 @@ import pytest
 
 from blocks.engine import Engine
 from blocks.trees import Tree
+from tasks.capture.atif import session_trajectory
 from tasks.publish.digest import task_digest
 from tasks.publish.release import release
+from tests.tasks.capture.test_atif import A_SESSION
 from tests.tasks.publish.buildable import buildable_member, load_backend
-from tests.tasks.publish.members import a_member
+from tests.tasks.publish.members import a_member, load_wheel
 from tests.tasks.publish.test_build import built_image
 from tests.tasks.publish.test_release import DAY, NUMBERS
 
@@ -103,8 +105,6 @@ def test_the_linter_has_nothing_to_say(published: Path) -> None:
 
 
 def test_digests_indexes_and_trajectories_are_what_harbor_reads(tmp_path: Path) -> None:
-    from tests.tasks.publish.members import load_wheel
-
     member = a_member()
     made = release([member], load_wheel, "org", day=DAY, numbers=NUMBERS)
     write(made.tree, tmp_path)
@@ -125,11 +125,14 @@ print(manifest.tasks[0].digest)
     tree = {path.removeprefix(prefix): file for path, file in made.tree.items() if path.startswith(prefix)}
     assert harbor_python(script, str(tmp_path), str(task), made.version) == task_digest(tree)
 
-    for path in sorted((tmp_path / "trajectories").rglob("*.json")):
-        checked = subprocess.run(
-            [str(PYTHON), "-m", "harbor.utils.trajectory_validator", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+
+def test_the_trajectory_validator_accepts_sessions_and_runs_without_a_model(tmp_path: Path) -> None:
+    files = dict(a_member().trajectories) | {"session": session_trajectory(A_SESSION, consent_scopes=["trajectory"])}
+    for name, content in files.items():
+        path = tmp_path / f"{name}.json"
+        path.write_bytes(content)
+        command = [str(PYTHON), "-m", "harbor.utils.trajectory_validator", str(path)]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert checked.returncode == 0, checked.stdout + checked.stderr
+    path.write_bytes(content.replace(b'"tool_call_id": "c1"', b'"tool_call_id": "c9"'))
+    assert subprocess.run(command, capture_output=True, check=False, timeout=120).returncode != 0

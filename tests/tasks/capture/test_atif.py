@@ -22,27 +22,28 @@ def a_session(*steps: Step) -> Session:
     )
 
 
-def test_a_session_keeps_who_spoke_calls_results_and_usage() -> None:
-    session = a_session(
-        Step(index=0, speaker=Speaker.USER, text="fix it", intervention=Intervention.PROMPT, timestamp=MOMENT),
-        Step(
-            index=1,
-            speaker=Speaker.AGENT,
-            text="reading",
-            reasoning="hm",
-            model="some-model",
-            tool_calls=(
-                ToolCall(call_id="c1", name="read_file", arguments='{"path": "a.py", "limit": null}'),
-                ToolCall(call_id="c2", name="execute_command", arguments="ls -l"),
-            ),
-            observations=(Observation(call_id="c1", content="x = 1"), Observation(call_id="gone", content="?")),
-            prompt_tokens=7,
-            cost_usd=0.5,
+A_SESSION = a_session(
+    Step(index=0, speaker=Speaker.USER, text="fix it", intervention=Intervention.PROMPT, timestamp=MOMENT),
+    Step(
+        index=1,
+        speaker=Speaker.AGENT,
+        text="reading",
+        reasoning="hm",
+        model="some-model",
+        tool_calls=(
+            ToolCall(call_id="c1", name="read_file", arguments='{"path": "a.py", "limit": null}'),
+            ToolCall(call_id="c2", name="execute_command", arguments="ls -l"),
         ),
-        Step(index=2, speaker=Speaker.USER, text="no", reasoning="not an agent's", prompt_tokens=1),
-    )
+        observations=(Observation(call_id="c1", content="x = 1"), Observation(call_id="gone", content="?")),
+        prompt_tokens=7,
+        cost_usd=0.5,
+    ),
+    Step(index=2, speaker=Speaker.USER, text="no", reasoning="not an agent's", prompt_tokens=1),
+)
 
-    document = json.loads(session_trajectory(session, consent_scopes=["environment", "trajectory"]))
+
+def test_a_session_keeps_who_spoke_calls_results_and_usage() -> None:
+    document = json.loads(session_trajectory(A_SESSION, consent_scopes=["environment", "trajectory"]))
 
     assert document["schema_version"] == "ATIF-v1.8"
     assert [step["step_id"] for step in document["steps"]] == [1, 2, 3]
