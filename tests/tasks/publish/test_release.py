@@ -47,6 +47,17 @@ def test_every_index_tells_of_the_same_files() -> None:
     assert b"license: mit" in made.tree["README.md"].content
 
 
+@pytest.mark.parametrize(
+    ("licences", "expected"),
+    [(["GPL-3.0-only"], "gpl-3.0"), (["MIT", "ISC"], "other"), (["NOASSERTION"], "other"), (["MIT", "Mine"], "other")],
+)
+def test_the_card_speaks_of_licences_as_the_hub_does(licences: list[str], expected: str) -> None:
+    members = [a_member(f"c{number}", licence=licence) for number, licence in enumerate(licences)]
+    card = release(members, load_wheel, "org", day=DAY, numbers={}).tree["README.md"].content.decode()
+    assert f"license: {expected}\n" in card
+    assert ("license_link: LICENSES.md" in card) == (expected == "other")
+
+
 def test_the_version_follows_the_content_alone() -> None:
     first = a_release()
     later = a_release(date(2026, 12, 24), candidates=CardNumber(value=8, sql="SELECT 8"))
