@@ -7,7 +7,7 @@ from blocks.records import Record
 _SAVED = re.compile(r'<final_file_content path="([^"\n]*)">\n(.*)\n</final_file_content>', re.DOTALL)
 _SHOWN = re.compile(r'<file_content path="([^"\n]*)">\n(.*?)\n</file_content>', re.DOTALL)
 _REPEAT = re.compile(r"\A(?:\[DUPLICATE READ\]|\[File already read\])[^\n]*\n")
-_NUMBERED = re.compile(r"\A1 \| ")
+_NUMBERED = re.compile(r"\A\d+ \| ")
 _LINE = re.compile(r"^(\d+) \| (.*)$", re.DOTALL)
 _WHOLE = re.compile(r"\n\n\(File has (\d+) lines total\.\)\s*\Z")
 _PART = re.compile(r"\n\n\(Showing lines \d+-\d+ of \d+ total\.[^\n]*\)\s*\Z")

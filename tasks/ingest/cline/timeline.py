@@ -11,7 +11,7 @@ from datetime import datetime
 from pydantic import Field
 
 from blocks.records import Record
-from tasks.ingest.raw import as_cost, as_int, as_map, as_moment
+from tasks.ingest.raw import as_cost, as_int, as_map, as_moment, as_text
 
 _NOT_SPOKEN = frozenset({"api_req_started", "checkpoint_created", "task_progress"})
 
@@ -52,9 +52,10 @@ def build_timeline(rows: Sequence[Mapping[str, object]]) -> Timeline:
         index, moment = as_int(row.get("conversationHistoryIndex")), as_moment(row.get("ts"))
         if index is None:
             continue
-        if row.get("say") == "api_req_started":
+        say = as_text(row.get("say"))
+        if say == "api_req_started":
             requests[index + 1] = _request(row.get("text"), moment)
-        elif row.get("type") == "say" and row.get("say") not in _NOT_SPOKEN and moment and index >= 0:
+        elif say and say not in _NOT_SPOKEN and moment and index >= 0:
             answers[index + 1] = min(moment, answers.get(index + 1, moment))
     started = next((moment for moment in (as_moment(row.get("ts")) for row in rows) if moment), None)
     return Timeline(started_at=started, requests=requests, answers=answers)

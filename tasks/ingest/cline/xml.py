@@ -26,7 +26,7 @@ _REQUIRED = {
 }
 _GREEDY = frozenset({"content", "diff", "arguments"})
 """Parameters that may hold tags of their own: they end at the last closing tag."""
-_OPEN = re.compile(rf"<({'|'.join(_REQUIRED)})>")
+_OPEN = re.compile(rf"<({'|'.join(_REQUIRED)})>(?=\s*<[a-z_]{{1,40}}>)")
 _PARAMETER = re.compile(r"<([a-z_]{1,40})>")
 _THINKING = re.compile(r"<thinking>(.*?)</thinking>\s?", re.DOTALL)
 

@@ -5,24 +5,30 @@ import re
 from collections.abc import Iterator
 
 from tasks.ingest.redact.placeholders import PLACEHOLDER
-from tasks.ingest.redact.rules import Kind, Rules
+from tasks.ingest.redact.rules import Rules
 from tasks.ingest.redact.scanner import Finding
 
 _IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])[23][0-9a-fA-F]{3}:(?:[0-9a-fA-F]{0,4}:){1,6}[0-9a-fA-F]{0,4}(?![\w:])")
-_VERSION_BEFORE = re.compile(r"(?i)(?:\bv|version|release|build|[=<>~^!]=|\brev)[\s\"':=]{0,4}$")
+_PASSWORD_BEFORE = re.compile(r"://[^\s/@]{0,128}:$")
+"""What follows is the password of an address, not a mail address."""
+_VERSION_BEFORE = re.compile(
+    r"(?i)(?:\bv|version\w{0,10}|release|build|[=<>~^!]=|\brev|section|chapter|python)[\s\"':=]{0,4}$"
+)
 
 
-def find_personal(text: str, rules: Rules) -> list[tuple[Kind | str, Finding]]:
-    """Kind and finding of each detail. A generic account or host names nobody and is left out."""
-    found: list[tuple[Kind | str, Finding]] = []
+def find_personal(text: str, rules: Rules) -> list[Finding]:
+    """Each detail, with its kind as rule. A generic account or host names nobody and is left out."""
+    found: list[Finding] = []
     for rule in rules.personal:
         for match in rule.pattern.finditer(text):
             value = match["value"]
             if PLACEHOLDER.search(value) or (rule.kind in ("user", "host") and _names_nobody(value, rules)):
                 continue
-            found.append((rule.kind, Finding(rule=rule.kind, value=value, context=_around(match))))
-    found.extend(("ip", Finding(rule="ip", value=value, context=value)) for value in _addresses(text, rules))
+            if rule.kind == "mail" and _PASSWORD_BEFORE.search(text[max(0, match.start() - 200) : match.start()]):
+                continue
+            found.append(Finding(rule=rule.kind, value=value, context=_around(match)))
+    found.extend(Finding(rule="ip", value=value, context=value) for value in _addresses(text, rules))
     return found
 
 
@@ -37,7 +43,7 @@ def _names_nobody(value: str, rules: Rules) -> bool:
 
 def _addresses(text: str, rules: Rules) -> Iterator[str]:
     for match in _IPV4.finditer(text):
-        if _VERSION_BEFORE.search(text[max(0, match.start() - 16) : match.start()]):
+        if _is_version(match):
             continue
         try:
             address = ipaddress.IPv4Address(match[0])
@@ -51,3 +57,13 @@ def _addresses(text: str, rules: Rules) -> Iterator[str]:
         except ValueError:
             continue
         yield match[0]
+
+
+def _is_version(match: re.Match[str]) -> bool:
+    """Whether four numbers are a version: so called before them, or all small and not where an address stands."""
+    before, after = match.string[max(0, match.start() - 24) : match.start()], match.string[match.end() :][:2]
+    if _VERSION_BEFORE.search(before):
+        return True
+    return all(int(part) < 32 for part in match[0].split(".")) and not (
+        before.endswith(("@", "//")) or after[:1] == ":"
+    )

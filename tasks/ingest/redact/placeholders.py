@@ -7,7 +7,26 @@ from blocks.records import Record
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+-\d+\]|<(?:user|host|mail|phone|name|ip)-\d+>")
 _BOUNDED = frozenset({"user", "host", "name"})
-_PERSONAL = frozenset({"user", "host", "mail", "phone", "name", "ip"})
+PERSONAL = frozenset({"user", "host", "mail", "phone", "name", "ip"})
+
+
+def escape(value: str) -> str:
+    """The value as it stands inside a quoted string of JSON and the like."""
+    return (
+        value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+    )
+
+
+def _escapings(part: str) -> tuple[str, str, str]:
+    return part, escape(part), escape(escape(part))
+
+
+def _bounded(value: str) -> str:
+    """A short value counts only as a word of its own."""
+    if len(value) >= 8:
+        return re.escape(value)
+    before = r"(?<![A-Za-z0-9])" if value[:1].isalnum() else ""
+    return before + re.escape(value) + (r"(?![A-Za-z0-9])" if value[-1:].isalnum() else "")
 
 
 class _Entry(Record):
@@ -25,29 +44,28 @@ class Placeholders:
         self._words: dict[str, _Entry] = {}
         self._pattern: re.Pattern[str] | None = None
 
-    def everywhere(self, rule: str, value: str, forms: list[str]) -> bool:
-        """Replace the value and its other forms wherever they stand. True where that is new."""
-        label = self._label(rule, value)
+    def everywhere(self, rule: str, value: str, forms: list[str]) -> None:
+        """Replace the value and its other forms wherever they stand; users, hosts and names as words, in any case."""
+        entry = _Entry(rule=rule, text=self._label(rule, value))
         if rule in _BOUNDED:
-            known, key = self._words, value.casefold()
-            fresh = key not in known
-            known.setdefault(key, _Entry(rule=rule, text=label))
+            self._words.setdefault(value.casefold(), entry)
         else:
-            fresh = any(form not in self._exact for form in forms)
             for form in forms:
-                self._exact.setdefault(form, _Entry(rule=rule, text=label))
-        self._pattern = None if fresh else self._pattern
-        return fresh
-
-    def in_context(self, rule: str, value: str, context: str) -> bool:
-        """Replace the value only where the context stands. True where that is new."""
-        if context in self._exact or value not in context:
-            return False
-        place = context.rindex(value)
-        text = context[:place] + self._label(rule, value) + context[place + len(value) :]
-        self._exact[context] = _Entry(rule=rule, text=text)
+                self._exact.setdefault(form, entry)
         self._pattern = None
-        return True
+
+    def in_context(self, rule: str, value: str, context: str) -> None:
+        """Replace the value only where the context stands, escaped or not."""
+        place = context.rfind(value)
+        if place < 0:
+            self.everywhere(rule, value, [value])
+            return
+        label = self._label(rule, value)
+        for before, inner, after in zip(
+            *(_escapings(part) for part in (context[:place], value, context[place + len(value) :])), strict=True
+        ):
+            self._exact.setdefault(before + inner + after, _Entry(rule=rule, text=before + label + after))
+        self._pattern = None
 
     def replace(self, text: str, counts: Counter[str]) -> str:
         """The text with everything known replaced, longest first; placeholders are left alone."""
@@ -73,7 +91,7 @@ class Placeholders:
 
     def secrets(self) -> list[str]:
         """Known values that an encoded text could hold."""
-        return [value for value in self._exact if len(value) >= 6]
+        return [value for value in (*self._exact, *self._words) if len(value) >= 6]
 
     def _label(self, rule: str, value: str) -> str:
         key = value.casefold() if rule in _BOUNDED else value
@@ -82,14 +100,14 @@ class Placeholders:
             if known is None:
                 self._numbers[rule] += 1
                 number = self._numbers[rule]
-                known = f"<{rule}-{number}>" if rule in _PERSONAL else f"[REDACTED:{rule}-{number}]"
+                known = f"<{rule}-{number}>" if rule in PERSONAL else f"[REDACTED:{rule}-{number}]"
             self._labels[rule, key] = known
         return self._labels[rule, key]
 
     def _compiled(self) -> re.Pattern[str] | None:
         if not self._exact and not self._words:
             return None
-        parts = [(len(value), re.escape(value)) for value in self._exact]
+        parts = [(len(value), _bounded(value)) for value in self._exact]
         parts += [(len(word), rf"(?<![A-Za-z0-9])(?i:{re.escape(word)})(?![A-Za-z0-9])") for word in self._words]
         parts.sort(key=lambda part: -part[0])
         return re.compile("|".join([PLACEHOLDER.pattern, *(pattern for _, pattern in parts)]))

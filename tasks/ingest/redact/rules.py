@@ -41,6 +41,13 @@ class Words(Record):
     not_secret: frozenset[str]
 
 
+class ScannerRules(Record):
+    """Names of the scanner's own rules that are treated apart."""
+
+    ignore: frozenset[str]
+    check_for_code: frozenset[str]
+
+
 class Addresses(Record):
     """Networks whose addresses stay."""
 
@@ -55,6 +62,7 @@ class Rules(Record):
     secret: tuple[SecretRule, ...]
     personal: tuple[PersonalRule, ...]
     words: Words
+    scanner: ScannerRules
     addresses: Addresses
 
 

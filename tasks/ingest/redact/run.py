@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from blocks.records import ReasonCode, Record
 from blocks.session import Session
 from tasks.ingest.redact.personal import find_personal
-from tasks.ingest.redact.placeholders import Placeholders
+from tasks.ingest.redact.placeholders import PERSONAL, Placeholders
 from tasks.ingest.redact.rules import Rules, load_rules
 from tasks.ingest.redact.scanner import Finding, SecretScanner
 from tasks.ingest.redact.secrets import encodes, find_secrets, variants
@@ -43,43 +43,48 @@ def redact_sessions(
     current = [_placed(session, places, count) for session, places, count in zip(sessions, roots, counts, strict=True)]
     table = Placeholders()
     owners = {part.casefold() for session in sessions for part in session.repository.split("/")[3:]}
+    known: set[Finding] = set()
     for _ in range(ROUNDS):
-        texts = {text for session in current for text in texts_of(session) if text}
-        found = [_learn(text, table, rules, scanner, owners) for text in sorted(texts)]
-        secrets = table.secrets()
-        found += [
-            table.everywhere(finding.rule, finding.value, [finding.value])
-            for text in sorted(texts)
-            for finding in encodes(text, secrets)
-        ]
-        changed = [_replaced(session, table, count) for session, count in zip(current, counts, strict=True)]
-        if changed == current and not any(found):
+        findings = _find(current, table, rules, scanner)
+        if not findings:
             _verify(current, table)
             return [
                 Redaction(session=session, counts=dict(sorted(count.items())))
                 for session, count in zip(current, counts, strict=True)
             ]
-        current = changed
+        for finding in findings:
+            _learn(finding, table, rules, owners, missed=finding in known)
+        known |= set(findings)
+        current = [_replaced(session, table, count) for session, count in zip(current, counts, strict=True)]
     raise RefusedError(
         ReasonCode.SCANNER_FAILED,
         f"something secret is still found after {ROUNDS} rounds of redaction; remove secrets by hand and hand in again",
     )
 
 
-def _learn(text: str, table: Placeholders, rules: Rules, scanner: SecretScanner, owners: set[str]) -> bool:
-    """Add what the text holds to the table. True where any of it is new."""
-    fresh = False
-    for finding in find_secrets(text, rules, scanner):
-        if _is_distinctive(finding.value):
-            fresh |= table.everywhere(finding.rule, finding.value, variants(finding.value))
-        else:
-            fresh |= table.in_context(finding.rule, finding.value, finding.context)
-    for kind, finding in find_personal(text, rules):
-        if kind in ("user", "host") and not _is_name(finding, rules, owners):
-            fresh |= table.in_context(kind, finding.value, finding.context)
-        else:
-            fresh |= table.everywhere(kind, finding.value, [finding.value])
-    return fresh
+def _find(sessions: Sequence[Session], table: Placeholders, rules: Rules, scanner: SecretScanner) -> list[Finding]:
+    """Everything that may not be stored, in an order that does not change from run to run."""
+    found: dict[Finding, None] = {}
+    secrets = table.secrets()
+    for text in dict.fromkeys(text for session in sessions for text in texts_of(session) if text):
+        found |= dict.fromkeys(find_secrets(text, rules, scanner))
+        found |= dict.fromkeys(encodes(text, secrets))
+        found |= dict.fromkeys(find_personal(text, rules))
+    return list(found)
+
+
+def _learn(finding: Finding, table: Placeholders, rules: Rules, owners: set[str], *, missed: bool) -> None:
+    """Add a finding to the table; one that the last round did not reach in its context is replaced everywhere."""
+    if finding.rule in ("user", "host"):
+        distinctive = _is_name(finding, rules, owners)
+    elif finding.rule in PERSONAL:
+        distinctive = True
+    else:
+        distinctive = _is_distinctive(finding.value)
+    if distinctive or missed:
+        table.everywhere(finding.rule, finding.value, variants(finding.value))
+    else:
+        table.in_context(finding.rule, finding.value, finding.context)
 
 
 def _is_distinctive(value: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from tasks.ingest.redact.placeholders import PLACEHOLDER
+from tasks.ingest.redact.placeholders import PLACEHOLDER, escape
 from tasks.ingest.redact.rules import Rules, SecretRule
 from tasks.ingest.redact.scanner import Finding, SecretScanner
 
@@ -14,6 +14,10 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,20000}={0,2}(?![A
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){20,4000}(?![0-9A-Za-z])")
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u00[2-7][0-9a-fA-F])')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_FRAGMENT = re.compile(
+    r"^(?:\[?REDACTED:)?[a-z0-9-]{1,60}-\d+\]|\[REDACTED(?::[a-z0-9-]{0,60})?$|^<?[a-z]{2,5}-\d+>|<[a-z]{2,5}(?:-\d*)?$"
+)
+_NAME = re.compile(r"[a-z_]{0,40}(?:password|passwd|secret|token|api_?key|_key)[a-z_]{0,40}")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _CODE = re.compile(
     r"^[${<%*\[&|]|^-----BEGIN|\(|^[xX*.•-]+$|\.(?:get|env|environ)\b|^(?:self|os|process|config|settings)\."
@@ -28,12 +32,12 @@ def find_secrets(text: str, rules: Rules, scanner: SecretScanner) -> list[Findin
     """
     found: list[Finding] = []
     for view in _views(text):
-        found.extend(scanner.scan(view))
+        found.extend(_scanned(view, rules, scanner))
         found.extend(_by_rules(view, rules))
     for blob, decoded in _encoded(text):
-        if scanner.scan(decoded) or any(_by_rules(decoded, rules)):
+        if _scanned(decoded, rules, scanner) or any(_by_rules(decoded, rules)):
             found.append(Finding(rule="encoded-secret", value=blob, context=blob))
-    return [finding for finding in found if not _is_redacted(finding.value)]
+    return [finding for finding in found if not _is_redacted(finding)]
 
 
 def encodes(text: str, values: list[str]) -> list[Finding]:
@@ -47,9 +51,9 @@ def encodes(text: str, values: list[str]) -> list[Finding]:
 
 def variants(value: str) -> list[str]:
     """How a value may also be written: with its quotes and line ends escaped once or twice, percent-encoded."""
-    escaped = _escape(value)
+    escaped = escape(value)
     quoted = "".join(c if c.isalnum() or c in "-._~" else "".join(f"%{byte:02X}" for byte in c.encode()) for c in value)
-    return [form for form in dict.fromkeys((value, escaped, _escape(escaped), quoted)) if form]
+    return [form for form in dict.fromkeys((value, escaped, escape(escaped), quoted)) if form]
 
 
 def _views(text: str) -> Iterator[str]:
@@ -64,6 +68,23 @@ def _views(text: str) -> Iterator[str]:
         plain = unquote(text, errors="replace").replace("\0", " ")
         if plain != text:
             yield plain
+
+
+def _scanned(text: str, rules: Rules, scanner: SecretScanner) -> list[Finding]:
+    return [
+        finding
+        for finding in scanner.scan(text)
+        if finding.rule not in rules.scanner.ignore
+        and not (finding.rule in rules.scanner.check_for_code and _is_code(finding, rules))
+    ]
+
+
+def _is_code(finding: Finding, rules: Rules) -> bool:
+    """Whether the value is a name or an expression, not a literal: known words, or `key_password=key_password`."""
+    value = finding.value.strip("'\"<>[]{}")
+    if value.casefold() in rules.words.not_secret or _CODE.search(value) or _NAME.fullmatch(value):
+        return True
+    return bool(re.fullmatch(r"[A-Za-z_]\w*", value)) and value in finding.context[: finding.context.rfind(value)]
 
 
 def _by_rules(text: str, rules: Rules) -> Iterator[Finding]:
@@ -117,14 +138,9 @@ def _unescape(text: str) -> str:
     return _ESCAPES.sub(plain, text)
 
 
-def _escape(value: str) -> str:
-    return (
-        value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
-    )
-
-
-def _is_redacted(value: str) -> bool:
-    """Whether nothing that could be secret is left beside placeholders."""
-    if not PLACEHOLDER.search(value):
+def _is_redacted(finding: Finding) -> bool:
+    """Whether the value is a placeholder, or a piece of one, with nothing beside it that could be secret."""
+    if finding.value in PLACEHOLDER.sub(" ", finding.context):
         return False
-    return len(re.sub(r"[^A-Za-z0-9]", "", PLACEHOLDER.sub("", value))) < 8
+    rest = _FRAGMENT.sub("", PLACEHOLDER.sub("", finding.value))
+    return rest != finding.value and len(re.sub(r"[^A-Za-z0-9]", "", rest)) < 8
