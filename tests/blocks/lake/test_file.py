@@ -29,10 +29,10 @@ for number in range(300):
     if store.put_if_absent(f"keys/{number}", sys.argv[2].encode()):
         print(number)
 """
-    racers = {name: python(code, str(tmp_path), name) for name in ("one", "two")}
+    racers = {name: python(code, str(tmp_path / "lake"), name) for name in ("one", "two")}
     won = {name: set(racer.communicate(timeout=60)[0].split()) for name, racer in racers.items()}
     assert not won["one"] & won["two"]
-    store = FileStore(tmp_path)
+    store = FileStore(tmp_path / "lake")
     held = {info.key.removeprefix("keys/"): store.get(info.key).decode() for info in store.list("keys/")}
     assert held == {number: name for name, numbers in won.items() for number in numbers}
     assert len(held) == 300
@@ -69,7 +69,7 @@ FileStore(Path(sys.argv[1])).put("a/object", Endless(fifo))
 
 
 def test_a_file_and_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
-    store = FileStore(tmp_path)
+    store = FileStore(tmp_path / "lake")
     store.put("a/b", b"1")
     for write in (store.put, store.put_if_absent):
         with pytest.raises(UsageError, match="share a name"):
@@ -77,7 +77,7 @@ def test_a_file_and_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="share a name"):
         store.put("a", b"2")
     assert [info.key for info in store.list()] == ["a/b"]
-    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b"]
+    assert [path.name for path in store.root.rglob("*")] == ["a", "b"]
 
 
 def test_delete_takes_empty_folders_but_not_from_under_a_writer(tmp_path: Path) -> None:
@@ -90,6 +90,6 @@ for number in range(400):
     store.put(f"deep/er/{sys.argv[2]}", b"1")
     store.delete(f"deep/er/{sys.argv[2]}")
 """
-    workers = [python(code, str(tmp_path), name) for name in "ab"]
+    workers = [python(code, str(tmp_path / "lake"), name) for name in "ab"]
     assert [worker.wait(60) for worker in workers] == [0, 0]
-    assert list(tmp_path.iterdir()) == []
+    assert list((tmp_path / "lake").iterdir()) == []
