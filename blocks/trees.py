@@ -30,6 +30,9 @@ class File(BaseModel):
     link: str | None = None
 
 
+EPOCH = 315619200
+"""The one time of packed files: 1980-01-02 UTC, because zip files (wheels) know no earlier one."""
+
 Tree = Mapping[str, File]
 """Relative paths with `/` to files; folders exist through their files."""
 
@@ -56,7 +59,7 @@ def link_stays_inside(path: str, target: str) -> bool:
     return not (joined == ".." or joined.startswith("../"))
 
 
-def pack(tree: Tree, *, mtime: int = 0, prefix: str = "", uid: int = 0, gid: int = 0) -> bytes:
+def pack(tree: Tree, *, mtime: int = EPOCH, prefix: str = "", uid: int = 0, gid: int = 0) -> bytes:
     """A tar of the tree: sorted, with one time and owner, so that equal trees give equal bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

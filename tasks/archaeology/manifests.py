@@ -19,6 +19,9 @@ from tasks.archaeology.poetry import poetry_requirements
 
 _TEST_GROUP = re.compile(r"^(tests?|testing|test[-_].*|.*[-_]tests?|pytest|unit|unittests?)$", re.I)
 _DEV_GROUP = re.compile(r"^(dev|develop|development|dev[-_].*|all)$", re.I)
+_TOOL_GROUP = re.compile(
+    r"doc|lint|typ(e|ing)|mypy|bench|release|publish|format|style|pre-?commit|build|ci$|sphinx", re.I
+)
 _TEST_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(tests?|testing)([-_.][\w-]+)?\.(txt|in)$")
 _DEV_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(dev|develop|ci)([-_.][\w-]+)?\.(txt|in)$")
 
@@ -31,6 +34,8 @@ class Declared(Record):
     runtime: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     """What its tests need beyond `runtime`, from the most telling place that names any."""
+    features: tuple[str, ...] = ()
+    """What its optional features need: the extras that are not for tests, development or documentation."""
     build: tuple[str, ...] = ()
     build_backend: str | None = None
     dynamic_version: bool = False
@@ -68,13 +73,21 @@ def read_manifests(tree: Tree) -> Declared | None:
         setup_cfg.get("options", {}).get("python_requires"),
         *setup_py.get("python_requires", ()),
     )
+    features = [
+        item
+        for extra, items in _table(project, "project", "optional-dependencies").items()
+        if not any(kind.search(extra) for kind in (_TEST_GROUP, _DEV_GROUP, _TOOL_GROUP))
+        for item in _strings(items)
+    ]
     kept_runtime, dropped = _fetchable(runtime, own_name=name, groups=groups)
     kept_test, dropped_test = _fetchable(test, own_name=name, groups=groups)
+    kept_features, _ = _fetchable(features, own_name=name, groups=groups)
     return Declared(
         name=name,
         requires_python=requires_python,
         runtime=kept_runtime,
         test=kept_test,
+        features=kept_features,
         build=build,
         build_backend=_string(_table(project, "build-system").get("build-backend")),
         dynamic_version="version" in _strings(table.get("dynamic")) or "setuptools_scm" in str(build),

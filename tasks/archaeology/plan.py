@@ -32,7 +32,10 @@ class Plan:
     """A recipe without packages yet, and what its fetch asks for."""
 
     recipe: Recipe
+    full: tuple[str, ...]
+    """What both states and the project's optional features need."""
     union: tuple[str, ...]
+    """What both states need."""
     solution_only: tuple[str, ...]
     left_out: tuple[str, ...]
 
@@ -54,10 +57,11 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
     config = read_pytest_config(solution)
     solution_only = _needs(wanted)
     union = tuple(dict.fromkeys((*solution_only, *_needs(declared))))
+    full = tuple(dict.fromkeys((*union, *wanted.features, *declared.features)))
     recipe = Recipe(
         stack="python",
         runtime=runtime,
-        requirements=union,
+        requirements=full,
         as_of=as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
         project_name=wanted.name,
         project_version=version_of_tag(nearest_tag),
@@ -65,7 +69,7 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         ini_lines=config.ini_lines,
         arguments=config.arguments,
     )
-    return Plan(recipe, union, solution_only, tuple(dict.fromkeys((*declared.left_out, *wanted.left_out))))
+    return Plan(recipe, full, union, solution_only, tuple(dict.fromkeys((*declared.left_out, *wanted.left_out))))
 
 
 def version_of_tag(tag: str | None) -> str | None:

@@ -66,7 +66,11 @@ def read_pytest_config(tree: Tree) -> PytestConfig:
 
 
 def kept_arguments(addopts: str) -> tuple[str, ...]:
-    """The options of `addopts` that a verifier keeps."""
+    """The options of `addopts` that a verifier keeps.
+
+    A marker expression stays only where it takes tests away (`not slow`): one that asks for a marker would also take the
+    grader's own sentinel tests away.
+    """
     try:
         words = shlex.split(addopts)
     except ValueError:
@@ -79,6 +83,10 @@ def kept_arguments(addopts: str) -> tuple[str, ...]:
         elif word in _DROPPED_WITH_VALUE:
             following = words[position + 1] if position + 1 < len(words) else "-"
             skip = not following.startswith("-")
+        elif word == "-m":
+            expression = words[position + 1] if position + 1 < len(words) else ""
+            kept += ["-m", expression] if expression.lstrip().startswith("not ") else []
+            skip = True
         elif not _DROPPED_ALONE.match(word):
             kept.append(word)
     return tuple(kept)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from blocks.builder.dependencies import InstallError, ensure_dependency_image
 from blocks.engine import Engine, ensure_python_runtime
@@ -16,7 +15,7 @@ from blocks.trees import TreeUnsafeError
 from blocks.vectors import StateComparison, TestVector, compare_states
 from tasks.archaeology.plan import NoPlan, plan
 from tasks.archaeology.rebuild import test_state
-from tasks.archaeology.resolve import attempts, resolve
+from tasks.archaeology.resolve import Attempt, attempts, resolve
 from tasks.archaeology.states import States, build_states, changed
 
 VERSION = 1
@@ -132,7 +131,8 @@ def reconstruct(
     dig.recipe = planned.recipe
     for item in planned.left_out:
         dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)
-    return _build(dig, engine, store, settings, planned.union, planned.solution_only, outcome.committed_at)
+    ways = attempts(planned.full, planned.union, planned.solution_only, outcome.committed_at)
+    return _build(dig, engine, store, settings, ways)
 
 
 def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
@@ -149,9 +149,7 @@ def _build(
     engine: Engine,
     store: ObjectStore,
     settings: Settings,
-    union: Sequence[str],
-    solution_only: Sequence[str],
-    as_of: datetime,
+    ways: Sequence[Attempt],
 ) -> Reconstruction:
     assert dig.states is not None and dig.recipe is not None
     runtime_image = ensure_python_runtime(engine, settings, dig.recipe.runtime)
@@ -165,7 +163,7 @@ def _build(
         runtime_image=runtime_image,
         runtime=dig.recipe.runtime,
         project=dig.recipe.project_name,
-        ways=attempts(union, solution_only, as_of),
+        ways=ways,
     )
     dig.obstacles.extend(resolved.obstacles)
     if resolved.attempt is None:

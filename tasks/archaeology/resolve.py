@@ -45,6 +45,11 @@ class Attempt:
     as_of: datetime
     source_allowed: bool
 
+    def asks_as(self, other: "Attempt") -> bool:
+        """Whether both ask for the same."""
+        mine = (set(self.requirements), self.as_of, self.source_allowed)
+        return mine == (set(other.requirements), other.as_of, other.source_allowed)
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -56,15 +61,17 @@ class Resolved:
     failure: str = ""
 
 
-def attempts(union: Sequence[str], solution_only: Sequence[str], as_of: datetime) -> list[Attempt]:
-    """The ways to resolve, in the order they are tried."""
+def attempts(full: Sequence[str], union: Sequence[str], solution_only: Sequence[str], as_of: datetime) -> list[Attempt]:
+    """The ways to resolve, in the order they are tried; ways that ask for the same are tried once."""
     later = as_of + timedelta(days=30)
-    return [
-        Attempt("wheels only, as of the outcome", tuple(union), as_of, source_allowed=False),
+    ways = [
+        Attempt("wheels only, as of the outcome", tuple(full), as_of, source_allowed=False),
+        Attempt("without the project's optional features", tuple(union), as_of, source_allowed=False),
         Attempt("source packages built in their own container", tuple(union), as_of, source_allowed=True),
         Attempt("the solution's requirements alone", tuple(solution_only), as_of, source_allowed=True),
         Attempt("thirty days after the outcome", tuple(solution_only), later, source_allowed=True),
     ]
+    return [way for number, way in enumerate(ways) if not any(way.asks_as(other) for other in ways[:number])]
 
 
 def resolve(

@@ -85,9 +85,10 @@ def build_suite(ingredients: Ingredients, wanted: StateComparison) -> Suite:
 
 
 def _protected(ingredients: Ingredients) -> tuple[str, ...]:
-    """Tests and configuration of the start tree, and the tests the outcome deletes."""
+    """Tests and configuration of the start tree, and the tests the outcome deletes; links are nobody's to protect."""
+    links = {path for path, file in ingredients.start.items() if file.link is not None}
     paths = {*ingredients.test_paths, *ingredients.removed_tests, *_CONFIG} - set(ingredients.hidden)
-    return tuple(f"/{path}" for path in sorted(paths - set(ingredients.open_paths)))
+    return tuple(f"/{path}" for path in sorted(paths - links - set(ingredients.open_paths)))
 
 
 def _base_files(ingredients: Ingredients, spec: GraderSpec) -> dict[str, File]:
