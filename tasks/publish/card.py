@@ -7,10 +7,9 @@ from blocks.templates import render
 from tasks.publish.config import CARD_COLUMNS
 from tasks.publish.member import Member
 
-
 HUB_LICENCES = frozenset(
-    "mit apache-2.0 bsd-2-clause bsd-3-clause isc 0bsd mpl-2.0 unlicense zlib bsl-1.0 cc0-1.0 lgpl-2.1 lgpl-3.0 gpl-2.0 "
-    "gpl-3.0 agpl-3.0".split()
+    {"mit", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "isc", "0bsd", "mpl-2.0", "unlicense", "zlib", "bsl-1.0"}
+    | {"cc0-1.0", "lgpl-2.1", "lgpl-3.0", "gpl-2.0", "gpl-3.0", "agpl-3.0"}
 )
 """Licence ids the Hugging Face hub knows, of those that candidates may have."""
 

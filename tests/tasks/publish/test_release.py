@@ -78,16 +78,16 @@ def test_doubles_withdrawn_and_quarantined_members_are_refused() -> None:
 
 
 def test_a_placed_release_is_whole_and_the_same_content_is_placed_once(tmp_path: Path) -> None:
-    made = a_release()
-    folder = place_release(made, tmp_path)
+    made, releases = a_release(), tmp_path / "releases"
+    folder = place_release(made, releases)
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
     assert os.access(folder / made.members[0].path / "tests/test.sh", os.X_OK)
 
-    again = place_release(a_release(date(2026, 12, 24)), tmp_path)
-    assert again == folder == tmp_path / made.version
-    assert (tmp_path / "latest").readlink() == Path(made.version)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([".lock", "latest", made.version])
-    assert find_release(tmp_path, "0" * 64) is None
+    again = place_release(a_release(date(2026, 12, 24)), releases)
+    assert again == folder == releases / made.version
+    assert (releases / "latest").readlink() == Path(made.version)
+    assert sorted(path.name for path in releases.iterdir()) == sorted([".lock", "latest", made.version])
+    assert find_release(releases, "0" * 64) is None
 
 
 def test_latest_moves_to_the_newer_release_and_the_older_stays(tmp_path: Path) -> None:
