@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from blocks.repositories.git import GitError
 from blocks.repositories.records import ChangeStatus, FileChange, Hunk, LineEdits
 
-_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)", re.DOTALL)
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -100,7 +100,13 @@ def _hunk(match: "re.Match[bytes]", lines: Iterator[bytes]) -> Hunk:
             added_left -= 1
         elif not line.startswith(b"\\"):
             raise GitError("git diff: a hunk holds a line that is neither added nor removed")
-    return Hunk(old_start=int(match[1]), new_start=int(match[3]), removed=tuple(removed), added=tuple(added))
+    return Hunk(
+        old_start=int(match[1]),
+        new_start=int(match[3]),
+        heading=shown(match[5]),
+        removed=tuple(removed),
+        added=tuple(added),
+    )
 
 
 def _name(field: bytes) -> bytes:

@@ -57,6 +57,8 @@ class Hunk(Record):
 
     old_start: int
     new_start: int
+    heading: str
+    """The line above that git thinks the hunk belongs to (a function or class), or nothing."""
     removed: tuple[str, ...]
     added: tuple[str, ...]
 

@@ -1,0 +1,87 @@
+"""Journey: did the user say what they want, and how did they step in?"""
+
+import re
+from collections import Counter
+
+from blocks.records import Decision, Qualifier, ReasonCode, Record
+from blocks.repositories import Repository
+from blocks.session import Intervention, Session, Speaker
+from blocks.settings import QualifySettings
+from tasks.qualify.ledger import asks, requirements_of
+from tasks.qualify.verdict import Judgement, Verdict, reach
+from tasks.qualify.words import identifiers, mentioned_paths
+
+MIN_WORDS = 4
+CLEAR_WORDS = 9
+"""From so many words on the prompt need not name code or a known verb."""
+
+_INTENT = re.compile(
+    r"\b(?:fix|add|implement|make|change|support|allow|handle|remove|raise|return|ignore|respect|stop|prevent|avoid|use|"
+    r"correct|refactor|update|write|create|let|ensure|improve|convert|accept|reject|parse|should|must|want|need|expect\w*|"
+    r"fails?|failing|crash\w*|broken|breaks?|wrong\w*|bug|error|exception|hangs?|missing|incorrect\w*|cannot|can't|"
+    r"doesn't|does not|isn't|is not|won't|never|instead|unexpected\w*)\b",
+    re.IGNORECASE,
+)
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+class JourneyEvidence(Record):
+    """What the session says about the user's part in it."""
+
+    prompt_words: int
+    names_intent: bool
+    names_code: bool
+    requirements: int
+    interventions: dict[str, int]
+    """User steps after the first message, by kind."""
+    agent_steps: int
+    edits: int
+    rejected_edits: int
+    commands: int
+
+
+def qualify_journey(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
+    """Collect the evidence, with the requirement ledger, and have it judged."""
+    del repository
+    evidence = collect(session)
+    return reach(Qualifier.JOURNEY, evidence, lambda: decide(evidence), settings, requirements=requirements_of(session))
+
+
+def collect(session: Session) -> JourneyEvidence:
+    """Counts over the session."""
+    text = asks(session.prompt)
+    kinds = Counter(step.intervention for step in session.steps if step.speaker is Speaker.USER and step.intervention)
+    kinds.pop(Intervention.PROMPT, None)
+    return JourneyEvidence(
+        prompt_words=len(re.findall(r"\w+", text)) + len(_WIDE.findall(text)) // 2,
+        names_intent=bool(_INTENT.search(text)),
+        names_code=bool(identifiers(text) or mentioned_paths(text)),
+        requirements=len(requirements_of(session)),
+        interventions={kind.value: count for kind, count in sorted(kinds.items())},
+        agent_steps=sum(step.speaker is Speaker.AGENT for step in session.steps),
+        edits=len(session.edits),
+        rejected_edits=sum(not edit.accepted for edit in session.edits),
+        commands=len(session.commands),
+    )
+
+
+def decide(evidence: JourneyEvidence) -> Judgement:
+    """Fails where the first message says too little to know what was wanted."""
+    words = evidence.prompt_words
+    if not words:
+        return _unclear("the first message is empty, or holds only code and logs")
+    if words < MIN_WORDS:
+        return _unclear(f"the first message has {words} words")
+    if words < CLEAR_WORDS and not (evidence.names_intent and (evidence.names_code or words >= 5)):
+        return _unclear(f"the first message has {words} words and names neither a wish nor a piece of code")
+    if not evidence.requirements:
+        return _unclear("no sentence of the user asks for anything")
+    stepped_in = sum(evidence.interventions.values())
+    told = f"{evidence.requirements} requirements; the user stepped in {stepped_in} times"
+    return Judgement(decision=Decision.PASS, reason_code=ReasonCode.OK, confidence=0.8, message=told)
+
+
+def _unclear(message: str) -> Judgement:
+    return Judgement(
+        decision=Decision.FAIL, reason_code=ReasonCode.INTENT_UNCLEAR, confidence=0.9, message=f"{message}"
+    )

@@ -1,0 +1,248 @@
+"""Ranks the commits after the start by how well they explain the session.
+
+Every signal is 0..1. Rare names weigh more than common ones (inverse document frequency over the window). A session
+with edits is judged by paths and lines as well; a bare prompt by its words alone.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from blocks.records import Record
+from blocks.repositories import LineEdits, Repository
+from blocks.session import Session
+from blocks.settings import QualifySettings
+from tasks.qualify.history import Candidate, read_history
+from tasks.qualify.signals import Signals, read_signals, significant
+from tasks.qualify.words import identifiers, names, parts, references, words
+
+MAX_READ = 200
+"""Commits whose lines are read; the rest of a busy window is left out by paths and messages first."""
+MAX_LINES = 5000
+
+_FIX_WORDS = frozenset(words("fix bug resolve correct close regression"))
+_WITH_EDITS = {"paths": 0.30, "lines": 0.20, "names": 0.25, "message": 0.25}
+_BARE = {"paths": 0.10, "lines": 0.0, "names": 0.45, "message": 0.45}
+_PRIORS = {"tests": 0.05, "fix": 0.03, "near": 0.02}
+_REFERENCE = 0.3
+
+
+class OutcomeEvidence(Record):
+    """Why a commit has its rank."""
+
+    subject: str
+    committed_at: str
+    family: str
+    source: bool
+    """False where it changes no source: such a commit is no outcome."""
+    reverted_by: str | None
+    strength: float
+    """The score without what any fix would get (tests, wording, nearness)."""
+    paths: float
+    lines: float
+    names: float
+    message: float
+    references: tuple[str, ...]
+    matched: tuple[str, ...]
+    """The rarest things both sides name."""
+
+
+class Ranked(Record):
+    """A candidate with its scores."""
+
+    commit: str
+    score: float
+    overlap: float
+    touches_tests: bool
+    evidence: OutcomeEvidence
+
+
+class _Text(NamedTuple):
+    message: frozenset[str]
+    diff: frozenset[str]
+    paths: frozenset[str]
+
+
+def rank_outcomes(session: Session, repository: Repository, settings: QualifySettings) -> tuple[Ranked, ...]:
+    """All commits of the window that share anything with the session, best first; also those without source, marked.
+
+    Empty where the start commit is unknown or nothing fits.
+    """
+    start = repository.resolve(session.start_commit)
+    if start is None:
+        return ()
+    history = read_history(repository, start, settings.window_days)
+    signals = read_signals(session, repository, start)
+    texts, edits = _texts(history.candidates, repository, signals)
+    rarity = _rarity(texts)
+    rare_paths = _path_rarity(history.candidates)
+    begin = repository.commit(start).committed_at
+    ranked = []
+    for candidate in history.candidates:
+        sha = candidate.commit.sha
+        if sha in texts:
+            days = (candidate.commit.committed_at - begin).total_seconds() / 86_400
+            ranked.append(
+                _weigh(candidate, signals, texts[sha], edits[sha], rarity, rare_paths, days, history.reverted.get(sha))
+            )
+    ranked = [item for item in ranked if item.evidence.strength > 0]
+    return tuple(sorted(ranked, key=lambda item: (-item.score, item.evidence.committed_at, item.commit)))
+
+
+def _texts(
+    candidates: tuple[Candidate, ...], repository: Repository, signals: Signals
+) -> tuple[dict[str, _Text], dict[str, Mapping[str, LineEdits]]]:
+    """What each commit says and touches; for the most promising MAX_READ of them."""
+
+    def promise(candidate: Candidate) -> int:
+        shared = len(signals.told & _said(candidate.message))
+        touched = {change.path for change in candidate.changes}
+        return shared + 3 * len(touched & signals.edited) + len(touched & signals.seen) + bool(candidate.source_paths)
+
+    chosen = sorted(candidates, key=promise, reverse=True)[:MAX_READ]
+    texts: dict[str, _Text] = {}
+    edits: dict[str, Mapping[str, LineEdits]] = {}
+    for candidate in chosen:
+        lines: Mapping[str, LineEdits] = {}
+        if sum(change.insertions + change.deletions for change in candidate.changes) <= MAX_LINES:
+            lines = repository.edited_lines(candidate.commit.sha)
+        patch = "\n".join(
+            text
+            for edit in lines.values()
+            for hunk in edit.hunks
+            for text in (hunk.heading, *hunk.removed, *hunk.added)
+        )
+        paths = " ".join(change.path for change in candidate.changes)
+        known = names(patch)
+        texts[candidate.commit.sha] = _Text(
+            message=_said(candidate.message),
+            diff=known | parts(known & identifiers(patch), patch) | words(patch),
+            paths=names(paths.replace("/", " ").replace(".", " ")) | words(paths),
+        )
+        edits[candidate.commit.sha] = lines
+    return texts, edits
+
+
+def _said(message: str) -> frozenset[str]:
+    named = identifiers(message)
+    return named | words(message) | parts(named, message)
+
+
+def _rarity(texts: Mapping[str, _Text]) -> dict[str, float]:
+    counts: dict[str, int] = {}
+    for text in texts.values():
+        for term in text.message | text.diff | text.paths:
+            counts[term] = counts.get(term, 0) + 1
+    return {term: math.log((len(texts) + 1) / (count + 0.5)) for term, count in counts.items()}
+
+
+def _path_rarity(candidates: tuple[Candidate, ...]) -> dict[str, float]:
+    counts: dict[str, int] = {}
+    for candidate in candidates:
+        for change in candidate.changes:
+            counts[change.path] = counts.get(change.path, 0) + 1
+    return {path: math.log(1 + len(candidates) / count) for path, count in counts.items()}
+
+
+def _weigh(
+    candidate: Candidate,
+    signals: Signals,
+    text: _Text,
+    edits: Mapping[str, LineEdits],
+    rarity: Mapping[str, float],
+    rare_paths: Mapping[str, float],
+    days: float,
+    reverted_by: str | None,
+) -> Ranked:
+    changed = frozenset(change.path for change in candidate.changes)
+    named = _named_paths(signals, changed)
+    overlap = len(changed & signals.edited) / len(signals.edited) if signals.edited else float(bool(named))
+    scores = {
+        "paths": _paths(candidate, signals, changed, named, rare_paths),
+        "lines": _lines(signals, edits),
+        "names": _names(signals, text, rarity),
+        "message": _message(signals, text, rarity),
+    }
+    shared = tuple(sorted(signals.references & references(candidate.message)))
+    weights = _WITH_EDITS if signals.edited else _BARE
+    strength = min(1.0, sum(weights[name] * score for name, score in scores.items()) + _REFERENCE * bool(shared))
+    priors = {
+        "tests": float(candidate.touches_tests),
+        "fix": float(bool(_FIX_WORDS & words(candidate.message))),
+        "near": math.exp(-max(0.0, days) / 30),
+    }
+    score = (strength + sum(_PRIORS[name] * prior for name, prior in priors.items())) / (1 + sum(_PRIORS.values()))
+    matched = sorted(signals.told & (text.message | text.diff), key=lambda term: (-rarity.get(term, 0.0), term))
+    return Ranked(
+        commit=candidate.commit.sha,
+        score=round(score, 4),
+        overlap=round(overlap, 4),
+        touches_tests=candidate.touches_tests,
+        evidence=OutcomeEvidence(
+            subject=candidate.commit.subject[:200],
+            committed_at=candidate.commit.committed_at.isoformat(),
+            family=candidate.family,
+            source=bool(candidate.source_paths),
+            reverted_by=reverted_by,
+            strength=round(strength, 4),
+            **{name: round(value, 4) for name, value in scores.items()},
+            references=shared,
+            matched=tuple(matched[:8]),
+        ),
+    )
+
+
+def _named_paths(signals: Signals, changed: frozenset[str]) -> frozenset[str]:
+    return frozenset(path for path in changed for name in signals.mentioned if f"/{path}".endswith(f"/{name}"))
+
+
+def _paths(
+    candidate: Candidate,
+    signals: Signals,
+    changed: frozenset[str],
+    named: frozenset[str],
+    rarity: Mapping[str, float],
+) -> float:
+    """Share of the session's paths that the commit touches, weighed by how rarely they change, and the other way round."""
+    if not signals.edited:
+        return float(bool(named))
+    wanted = {path: rarity.get(path, 0.0) for path in signals.edited}
+    total = sum(wanted.values())
+    recall = sum(weight for path, weight in wanted.items() if path in changed) / total if total else 0.0
+    source = candidate.source_paths
+    known = signals.edited | signals.seen | named
+    precision = len(source & known) / len(source) if source else 0.0
+    return 0.6 * recall + 0.3 * precision * bool(recall or source & signals.seen) + 0.1 * bool(named)
+
+
+def _lines(signals: Signals, edits: Mapping[str, LineEdits]) -> float:
+    """How much of the smaller side's removed (and added) lines both sides share, in the paths the session edited."""
+    removed = significant({line for path in signals.edited & edits.keys() for line in edits[path].removed})
+    added = significant({line for path in signals.edited & edits.keys() for line in edits[path].added})
+    return 0.7 * _contained(removed, signals.removed) + 0.3 * _contained(added, signals.added)
+
+
+def _contained(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+def _names(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
+    """How much of what the user named stands in the commit. Large commits name everything, so their lines count less."""
+    breadth = min(1.0, math.sqrt(250 / max(1, len(text.diff))))
+    total = found = 0.0
+    for term in signals.told:
+        weight = rarity.get(term, 0.0) * (2.0 if term in signals.identifiers else 1.0)
+        total += max(0.0, weight)
+        place = (
+            1.0 if term in text.message else 0.9 if term in text.paths else 0.7 * breadth if term in text.diff else 0.0
+        )
+        found += max(0.0, weight) * place
+    return found / total if total else 0.0
+
+
+def _message(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
+    """Cosine of the user's words and the commit's message."""
+    ours = {term: max(0.0, rarity.get(term, 0.0)) for term in signals.told}
+    theirs = {term: max(0.0, rarity.get(term, 0.0)) for term in text.message}
+    norm = math.sqrt(sum(weight**2 for weight in ours.values()) * sum(weight**2 for weight in theirs.values()))
+    return sum(weight**2 for term, weight in ours.items() if term in theirs) / norm if norm else 0.0
