@@ -49,10 +49,10 @@ def write(tree: Tree, root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def published(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def published(engine: Engine, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A release whose one task names an image that was built from its own published files."""
     folder = tmp_path_factory.mktemp("release")
-    with built_image(engine) as reference:
+    with built_image(engine, python_image) as reference:
         made = release([buildable_member(reference)], load_backend, "org", day=DAY, numbers=NUMBERS)
         write(made.tree, folder)
         yield folder

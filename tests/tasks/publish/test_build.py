@@ -8,8 +8,6 @@ from contextlib import contextmanager
 import pytest
 
 from blocks.engine import ContainerSpec, Engine, Role
-from blocks.engine.runtime import ensure_python_runtime
-from blocks.settings import load_settings
 from blocks.trees import pack
 from tasks.publish.harbor import harbor_task
 from tests.tasks.publish.buildable import START, buildable_member, load_backend
@@ -18,15 +16,13 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 @contextmanager
-def built_image(engine: Engine, **recipe: object) -> Iterator[str]:
+def built_image(engine: Engine, base: str, **recipe: object) -> Iterator[str]:
     """An image built from the published environment/ folder; removed afterwards."""
     reference = f"envmill-test/publish:{uuid.uuid4().hex[:12]}"
     task = harbor_task(buildable_member(reference, **recipe), load_backend, "org")
     context = {
         path.removeprefix("environment/"): file for path, file in task.items() if path.startswith("environment/")
     }
-    base = ensure_python_runtime(engine, load_settings())
-    assert base is not None
     tar, stage = pack(context), f"{reference}-build"
     try:
         # The first stage by itself, under a name, so that it can be removed: a builder leaves it behind without one.
@@ -43,9 +39,9 @@ def built_image(engine: Engine, **recipe: object) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("install", ["editable", "path"])
-def test_the_published_environment_builds_without_a_network(engine: Engine, install: str) -> None:
+def test_the_published_environment_builds_without_a_network(engine: Engine, python_image: str, install: str) -> None:
     with (
-        built_image(engine, install=install) as reference,
+        built_image(engine, python_image, install=install) as reference,
         engine.container(ContainerSpec(image=reference, role=Role.SUBJECT, deadline_sec=120)) as box,
     ):
         probe = "import calc, importlib.metadata as m, os; print(calc.add(5, 3), m.version('calc'), os.environ['CALC_MODE'])"
