@@ -1,13 +1,14 @@
 """One phase run from its key to its commit: reuse, else do and commit; an infrastructure failure commits nothing."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 
-from blocks.chain import load_upstream
+from blocks.chain import Chain, load_upstream
 from blocks.errors import EnvmillError
 from blocks.lake import Lease, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
 from blocks.lake.commit import record_crash
-from blocks.phases import PhaseDefinition, PhaseResult, result_of
+from blocks.phases import Decision, PhaseDefinition, PhaseResult, result_of
 from blocks.workshop import Workshop
 
 LEASE_SEC = 600
@@ -25,12 +26,17 @@ def perform(definition: PhaseDefinition, key: PhaseKey, workshop: Workshop) -> P
     Raises:
         EnvmillError: an infrastructure failure; it is left as a row of `phase_runs`, and the next run tries again.
     """
+    return perform_with(key, workshop, lambda chain, writer: definition.run(workshop, chain, writer))
+
+
+def perform_with(key: PhaseKey, workshop: Workshop, work: Callable[[Chain, PhaseWriter], Decision]) -> PhaseResult:
+    """As `perform`, with the work given: for phases whose parts ran as tasks of their own."""
     committed = find_manifest(workshop.store, key)
     if committed is not None:
         return result_of(committed, reused=True)
     writer = PhaseWriter(workshop.store, key, workshop.flow_run_id)
     with CrashRow(writer):
-        decision = definition.run(workshop, load_upstream(workshop.store, key), writer)
+        decision = work(load_upstream(workshop.store, key), writer)
         manifest = commit_phase(writer, decision.outcome, decision.reason_code, decision.message)
     return result_of(manifest, reused=False)
 

@@ -26,7 +26,6 @@ app.command()(reading.show)
 app.command()(reading.sql)
 app.command()(running.publish)
 app.command()(machine.up)
-app.command()(machine.setup)
 app.command()(running.demo)
 app.add_typer(catalog.app, name="catalog")
 

@@ -11,16 +11,24 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID
 
 import httpx
 
 from blocks.errors import ServiceMissingError
 from blocks.settings import Settings
 
+if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
+
+Found = TypeVar("Found")
 READY_SEC = 120
+_PAGE = 200
 RECORDED_SEC = 60
 _SERVER = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -93,28 +101,50 @@ def prefect_server(settings: Settings) -> Iterator[Server]:
                 process.wait()
 
 
-async def await_recorded(flow_run_id: str) -> int:
-    """Wait until every task run below a flow run is recorded in a final state; returns how many are not after a minute.
+async def await_recorded(flow_run_id: str, expected: int) -> int:
+    """Wait until the server has all task runs below a flow run, each in a final state.
 
-    Task runs reach the server as events; the number of those that began is known from the states of their flow runs.
+    Task runs reach the server as events, some time after they ended here.
+
+    Args:
+        flow_run_id: the run at the top.
+        expected: how many task runs were made in it and its subflows.
+
+    Returns:
+        How many are not recorded after a minute; 0 is what it should be.
     """
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterParentFlowRunId
 
     deadline = time.monotonic() + RECORDED_SEC
-    missing = 0
     async with get_client() as client:
         while True:
-            ids = [flow_run_id]
-            below = await client.read_flow_runs(
-                flow_run_filter=FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[flow_run_id]))
-            )
-            ids += [str(run.id) for run in below]
-            runs = await client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=ids)))
-            missing = sum(1 for run in runs if run.state is None or not run.state.is_final())
-            if not missing or time.monotonic() > deadline:
-                return missing
+            recorded = await _final_task_runs(client, flow_run_id)
+            if recorded >= expected or time.monotonic() > deadline:
+                return max(0, expected - recorded)
             await asyncio.sleep(0.5)
+
+
+async def _final_task_runs(client: "PrefectClient", flow_run_id: str) -> int:
+    """Final task runs of a flow run and the flow runs below it, counted page by page; subflows' own markers left out."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterParentFlowRunId
+
+    ids, level = [UUID(flow_run_id)], [UUID(flow_run_id)]
+    while level:
+        parents = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=level))
+        level = [run.id for run in await _pages(partial(client.read_flow_runs, flow_run_filter=parents))]
+        ids += level
+    inside = FlowRunFilter(id=FlowRunFilterId(any_=ids))
+    runs = await _pages(partial(client.read_task_runs, flow_run_filter=inside))
+    states = [run.state for run in runs if run.state is not None]
+    return sum(1 for state in states if state.is_final() and state.state_details.child_flow_run_id is None)
+
+
+async def _pages(read: Callable[..., Awaitable[list[Found]]]) -> list[Found]:
+    """All pages of a listing; the server gives at most 200 at a time."""
+    found: list[Found] = []
+    while page := await read(limit=_PAGE, offset=len(found)):
+        found += page
+    return found
 
 
 def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

@@ -98,6 +98,12 @@ class Engine:
         self._started += 1
         return container
 
+    def describe(self) -> str:
+        """Name and version of the engine, for people."""
+        with engine_faults("asking the engine for its version"):
+            version = self.api.version()
+        return f"Docker {version.get('Version', '?')} on {version.get('Os', '?')}/{version.get('Arch', '?')}"
+
     def started_count(self) -> int:
         """Containers this object has started."""
         return self._started

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
@@ -12,6 +13,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from blocks.catalog import query
 from blocks.errors import UsageError
 from blocks.records import Phase
 from blocks.settings import Settings, load_settings
@@ -20,6 +22,7 @@ from flows.commands.reading import print_funnel
 from flows.progress import Event, listener
 
 Result = TypeVar("Result")
+_SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 
 
 class Board:
@@ -209,3 +212,21 @@ def _chosen(settings: Settings, candidates: list[str], retry: str | None) -> lis
         for candidate_id in found:
             ask_retry(store, candidate_id, Phase(retry))
     return found
+
+
+def demo() -> None:
+    """Run the whole pipeline on the sample contribution and show where its Harbor task lies."""
+    os.environ.setdefault("ENVMILL_CONFIG", str(_SAMPLE / "envmill.toml"))
+    settings = load_settings()
+    run()
+    rollouts = query(
+        settings.catalog_path,
+        "SELECT m.path, r.agent, r.reward FROM release_members m JOIN rollouts r USING (candidate_id) ORDER BY ALL",
+    )
+    tasks = sorted({str(row[0]) for row in rollouts.rows})
+    for task in tasks:
+        rewards = ", ".join(f"{agent} {reward:g}" for path, agent, reward in rollouts.rows if path == task)
+        console.print(f"Harbor task: {settings.releases / 'latest' / task}\nrewards: {rewards}", soft_wrap=True)
+    console.print("Prefect UI on the data of this run: .venv/bin/envmill up")
+    if not tasks:
+        raise typer.Exit(1)
