@@ -74,6 +74,7 @@ class Engine:
                 # Cleared, not set: a commit cannot take a container's entrypoint off the image it makes.
                 entrypoint=[""],
                 command=["/bin/sleep", str(spec.deadline_sec)],
+                stop_signal="SIGKILL",  # sleep as process 1 ignores the default; images inherit this, and end at once
                 user="0:0",
                 labels=self._labels(spec),
                 host_config=self._host_config(spec),
