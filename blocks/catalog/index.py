@@ -115,8 +115,7 @@ def _lay_out(store: ObjectStore, connection: duckdb.DuckDBPyConnection, *, force
         connection.execute("DELETE FROM history.tombstones")
         connection.execute("INSERT INTO history.tombstones SELECT unnest(?::VARCHAR[])", [dead])
         find_current(connection)
-    create_views(connection)
-    with transaction(connection):
+        create_views(connection)
         connection.execute("DELETE FROM history.layout")
         connection.execute("INSERT INTO history.layout VALUES (?)", [digest])
     connection.execute("CHECKPOINT")

@@ -48,7 +48,9 @@ def open_index(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = _connect(path)
     try:
-        prepare(connection, path)
+        connection.execute("SET TimeZone = 'UTC'")
+        with transaction(connection):
+            _prepare(connection, path)
         yield connection
     finally:
         connection.close()
@@ -66,11 +68,11 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _prepare(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Make the tables that are missing and add the columns that are new."""
-    connection.execute("SET TimeZone = 'UTC'")
     connection.execute(_BOOKKEEPING)
-    connection.executemany("INSERT INTO history.phases VALUES (?, ?)", list(enumerate(map(str, Phase), start=1)))
+    for position, phase in enumerate(Phase, start=1):
+        connection.execute("INSERT INTO history.phases VALUES (?, ?)", [position, phase.value])
     for row_type in TABLES:
         leading = leading_columns(row_type)
         connection.execute(table_ddl(row_type, SCHEMA, leading))

@@ -5,6 +5,8 @@ manifest that was made from the current one of the phase before (its upstream ke
 """
 
 import hashlib
+import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import duckdb
@@ -45,7 +47,7 @@ def find_current(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make every view anew; a view may use others, whatever the order of the file names.
+    """Make every view anew. One transaction is the caller's.
 
     Raises:
         PermanentError: data/sql is missing or a file in it is not valid.
@@ -59,13 +61,11 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
             f"CREATE OR REPLACE VIEW main.{quoted(row_type.table)} AS "
             f"SELECT {columns} FROM {SCHEMA}.{quoted(row_type.table)}{current}"
         )
-    waiting = sql_files()
-    while waiting:
-        failed = {path: fault for path in waiting if (fault := _create(connection, path)) is not None}
-        if len(failed) == len(waiting):
-            path, fault = next(iter(failed.items()))
-            raise PermanentError(f"{path}: {fault}; correct the view")
-        waiting = list(failed)
+    for path in _in_order(sql_files()):
+        try:
+            connection.execute(path.read_text(encoding="utf-8"))
+        except duckdb.Error as error:
+            raise PermanentError(f"{path}: {error}; correct the view") from error
 
 
 def sql_files() -> list[Path]:
@@ -83,9 +83,14 @@ def layout_digest() -> str:
     return hashlib.sha256("\n".join([*columns, *texts]).encode()).hexdigest()
 
 
-def _create(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+def _in_order(files: list[Path]) -> list[Path]:
+    """Files whose views others use come first; a view names others as `main.<name>`."""
+    by_name = {path.stem: path for path in files}
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for name, path in by_name.items():
+        used = set(re.findall(r"\bmain\.(\w+)", path.read_text(encoding="utf-8")))
+        sorter.add(name, *sorted(used & by_name.keys() - {name}))
     try:
-        connection.execute(path.read_text(encoding="utf-8"))
-    except duckdb.Error as error:
-        return str(error)
-    return None
+        return [by_name[name] for name in sorter.static_order()]
+    except CycleError as error:
+        raise PermanentError(f"{SQL_FOLDER}: views that use each other in a circle: {error.args[1]}") from error

@@ -17,6 +17,7 @@ from blocks.records import (
     Qualifier,
     ReasonCode,
     ReconstructionRow,
+    RedactionRow,
     ReleaseMemberRow,
     RolloutRow,
     Row,
@@ -95,6 +96,15 @@ def walk(
         if last:
             return manifests
     return manifests
+
+
+def five_writes(store: ObjectStore) -> None:
+    """A phase run of two Parquet files, an object, the pointer and the manifest, in this order."""
+    writer = PhaseWriter(store, PhaseKey(candidate_id="a", phase=Phase.INGEST, input_key="k"))
+    writer.rows([row(CandidateRow, candidate_id="a")])
+    writer.rows([row(RedactionRow, candidate_id="a")])
+    writer.object("session.json", b"{}")
+    commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "")
 
 
 def run(

@@ -21,7 +21,7 @@ from blocks.lake.commit import record_crash
 from blocks.lake.file import FileStore
 from blocks.records import Outcome, Phase, ReasonCode, VerifierRow
 from blocks.settings import Settings
-from tests.blocks.catalog.hand import contribute, refuse, row, walk
+from tests.blocks.catalog.hand import contribute, five_writes, refuse, row, walk
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,10 +106,8 @@ def test_a_writer_killed_between_any_two_writes(store: ObjectStore, settings: Se
     code = """
 import os, signal, sys
 from pathlib import Path
-from blocks.lake import PhaseKey, PhaseWriter, commit_phase
 from blocks.lake.file import FileStore
-from blocks.records import *
-from tests.blocks.catalog.hand import row
+from tests.blocks.catalog.hand import five_writes
 left = int(sys.argv[2])
 def dying(write):
     def wrapped(*arguments):
@@ -122,25 +120,16 @@ def dying(write):
     return wrapped
 store = FileStore(Path(sys.argv[1]))
 store.put, store.put_if_absent = dying(store.put), dying(store.put_if_absent)
-writer = PhaseWriter(store, PhaseKey(candidate_id="a", phase=Phase.INGEST, input_key="k"))
-writer.rows([row(CandidateRow, candidate_id="a")])
-writer.rows([row(RedactionRow, candidate_id="a")])
-writer.object("session.json", b"{}")
-commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "")
+five_writes(store)
 """
     assert isinstance(store, FileStore)
-
-    def write(count: int) -> int:
-        return subprocess.run(
-            [sys.executable, "-c", code, str(store.root), str(count)], cwd=ROOT, check=False
-        ).returncode
-
-    assert write(survived) == -signal.SIGKILL
+    killed = subprocess.run([sys.executable, "-c", code, str(store.root), str(survived)], cwd=ROOT, check=False)
+    assert killed.returncode == -signal.SIGKILL
     committed = survived == 5
     report = index(store, settings)
     assert (report.manifests, report.waiting) == (int(committed), int(survived == 4))
     assert report.faults == () and count(settings, "candidates") == int(committed)
-    assert write(99) == 0
+    five_writes(store)
     report = index(store, settings)
     assert (report.manifests, report.waiting) == (int(not committed), 0)
     assert count(settings, "candidates") == count(settings, "history.redactions") == count(settings, "phase_runs") == 1
