@@ -16,9 +16,9 @@ from prefect.runtime import flow_run
 
 from blocks.catalog import index
 from blocks.errors import EnvmillError
-from blocks.lake import PhaseKey, find_manifest
+from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
 from blocks.phases import PhaseResult, load_chain, result_of
-from blocks.records import CandidateRow, Phase, Record
+from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.workshop import Workshop, open_workshop
 from flows.candidates import candidate_ids
 from flows.ingest import ingest
@@ -126,6 +126,7 @@ async def _run_stage(key: PhaseKey, label: str, workshop: Workshop, tally: _Tall
         return None
     result = result_of(manifest, reused=False)
     tally.results.append(result)
+    tally.containers += await asyncio.to_thread(_containers, workshop, manifest)
     _tell(label, result, seconds)
     return result
 
@@ -136,8 +137,14 @@ async def _why(state: State[PhaseResult]) -> str:
     return str(found) if isinstance(found, EnvmillError) else type(found).__name__
 
 
+def _containers(workshop: Workshop, manifest: Manifest) -> int:
+    """How many containers a phase run says it started."""
+    rows = load_rows(workshop.store, manifest, CostRow)
+    return int(sum(row.value for row in rows if row.kind == "containers"))
+
+
 def _clean_up(workshop: Workshop) -> None:
-    """Remove what crashed processes left: containers, and leases whose owner is dead."""
+    """Remove containers that crashed processes left."""
     workshop.engine.reap()
 
 

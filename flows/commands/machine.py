@@ -68,7 +68,8 @@ def _git() -> str:
 
 
 def _lake(settings: Settings) -> str:
-    return open_store(settings).uri("")
+    open_store(settings)
+    return settings.lake_url
 
 
 def _engine(settings: Settings) -> str:

@@ -1,6 +1,7 @@
 """How commands print: tables for people, one JSON document for programs."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 
@@ -8,8 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+_WIDTH = None if sys.stdout.isatty() else 160
+
+console = Console(highlight=False, width=_WIDTH)
+errors = Console(stderr=True, highlight=False, width=_WIDTH)
 
 _COLOURS = {
     "passed": "green",

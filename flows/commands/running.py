@@ -175,7 +175,13 @@ def with_server(settings: Settings, work: Callable[[], Awaitable[Result]], *, qu
 
 
 async def _awaited(work: Callable[[], Awaitable[Result]]) -> Result:
-    return await work()
+    """Do the work, then send what Prefect's log handler still holds, while the server is there."""
+    from prefect.logging.handlers import APILogHandler
+
+    try:
+        return await work()
+    finally:
+        await APILogHandler.aflush()
 
 
 @contextlib.contextmanager

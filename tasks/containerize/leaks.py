@@ -27,7 +27,7 @@ class LeakHit(Record):
 def scan_layers(
     layers: Iterable[tuple[str, IO[bytes]]], prints: Fingerprints, *, project: str | None, remotes: Iterable[str]
 ) -> list[LeakHit]:
-    """Scan the tars of the layers, also what a later layer deletes; file by file, as data."""
+    """Scan the tars of the layers, also what a later layer deletes, and the JSON documents of the image (`json/...`); as data."""
     needles = tuple(remotes)
     return [hit for name, stream in layers for hit in _scan_layer(name, stream, prints, project, needles)]
 
@@ -48,6 +48,9 @@ def scan_text(where: str, text: str, prints: Fingerprints, *, secrets: Iterable[
 def _scan_layer(
     layer: str, stream: IO[bytes], prints: Fingerprints, project: str | None, remotes: tuple[str, ...]
 ) -> Iterator[LeakHit]:
+    if layer.startswith("json/"):
+        yield from scan_text(layer, stream.read().decode("utf-8", "replace"), prints)
+        return
     with tarfile.open(fileobj=stream, mode="r|*") as archive:
         for entry in archive:
             path = posixpath.normpath(entry.name)
