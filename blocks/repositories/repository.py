@@ -110,6 +110,11 @@ class Repository:
         inside.sort(key=lambda pair: pair[1], reverse=True)
         return self.commits([name for name, _ in inside])
 
+    def commits_before(self, sha: str, *, limit: int) -> tuple[Commit, ...]:
+        """The commit and its ancestors, newest first, at most `limit`."""
+        asked = ["log", f"--max-count={limit:d}", "--no-show-signature", "--format=%H", _full(sha)]
+        return self.commits(git_output(asked, git_dir=self.path).decode("ascii").split())
+
     def changes(self, sha: str) -> tuple[FileChange, ...]:
         """What the commit changed against its first parent (against nothing for a root)."""
         return self.changes_of((self.commit(sha),))[sha]

@@ -20,7 +20,7 @@ class Candidate(Record):
     commit: Commit
     changes: tuple[FileChange, ...]
     family: str
-    """The same for commits that carry the same change: a merge and what it merges, a backport and its original."""
+    """The same for commits that carry the same change: a merge and what it merges."""
     merge_message: str = ""
     """Message of the merge that brought it, where it is the only commit of that merge."""
 
@@ -48,7 +48,11 @@ class History(Record):
 
 
 def read_history(repository: Repository, start: str, window_days: int) -> History:
-    """Read the window. Reverts are no candidates; neither is a merge that brings one commit (that commit is)."""
+    """Read the window.
+
+    Reverts are no candidates; neither is a merge that brings one commit (that commit is), nor a second commit with the
+    same subject and the same counts of lines in the same paths (a backport, or what a squash was made of).
+    """
     commits = repository.commits_after(start, window_days=window_days)
     changes = repository.changes_of(commits)
     reverted = _reverted(commits)
@@ -60,23 +64,27 @@ def read_history(repository: Repository, start: str, window_days: int) -> Histor
             family.setdefault(member, merge)
         if len(members) == 1:
             message[members[0]] = next(commit.message for commit in commits if commit.sha == merge)
-    originals: dict[tuple[object, ...], str] = {}
-    candidates = []
+    kept: dict[tuple[object, ...], Candidate] = {}
     for commit in commits:
-        if _revert_of(commit) or len(merged.get(commit.sha, ())) == 1 or not changes[commit.sha]:
+        if _revert_of(commit) is not None or len(merged.get(commit.sha, ())) == 1 or not changes[commit.sha]:
             continue
         if len(commit.parents) > 1 and commit.sha not in merged:
             continue
-        shape = (commit.subject, *sorted((item.path, item.insertions, item.deletions) for item in changes[commit.sha]))
-        name = family.get(commit.sha, commit.sha)
-        candidates.append(
-            Candidate(
-                commit=commit,
-                changes=changes[commit.sha],
-                family=originals.setdefault(shape, name),
-                merge_message=message.get(commit.sha, ""),
-            )
+        candidate = Candidate(
+            commit=commit,
+            changes=changes[commit.sha],
+            family=family.get(commit.sha, commit.sha),
+            merge_message=message.get(commit.sha, ""),
         )
+        shape = (
+            _PULL_SUFFIX.sub("", commit.subject),
+            *((item.path, item.insertions, item.deletions) for item in candidate.changes),
+        )
+        twin = kept.get(shape)
+        # A squash carries the number of its pull request and is what landed; else the first one is the original.
+        if twin is None or (_PULL_SUFFIX.search(commit.subject) and not _PULL_SUFFIX.search(twin.commit.subject)):
+            kept[shape] = candidate
+    candidates = sorted(kept.values(), key=lambda candidate: candidate.commit.committed_at)
     return History(candidates=tuple(candidates), reverted=reverted)
 
 

@@ -10,9 +10,14 @@ _BLOCK = re.compile(
 )
 _SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _LIST_MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
+_PASTED = re.compile(
+    r"^\s*(?:Traceback \(|>>> |\$ |\S+@\S+:\S*[$#] |PS [A-Z]:|C:\\.*>|\+\+\+ |--- |@@ |E\s{2,}|={5,}|_{5,} |-----BEGIN )"
+)
+"""Such a line begins something pasted (a log, a shell, a patch), which goes on to the next empty line."""
 _LOG_LINE = re.compile(
-    r"^\s*(?:Traceback \(|File \"|>>> |\.\.\. |\$ |\+\+\+ |--- |@@ |E\s{2,}|at \S+\(|\d{4}-\d\d-\d\d[T ]"
-    r"|\w+(?:Error|Exception): |[|>])"
+    r"^\s*(?:File \"|at \S+\(|\d{4}-\d\d-\d\d[T ]\d|[\w.]*(?:Error|Exception|Warning|Failed|Exit)\b[\w.]*: |[|>]|[A-Z][A-Z0-9_]+="
+    r"|The above exception was the direct cause|During handling of the above exception"
+    r"|The user (?:denied|rejected) this operation)"
 )
 _REGRESSION = re.compile(
     r"\b(?:without (?:breaking|changing)|(?:do not|don't|must not|should not|shouldn't|never) (?:break|change|touch|remove)"
@@ -45,8 +50,12 @@ def requirements_of(session: Session) -> tuple[Requirement, ...]:
 
 def asks(text: str) -> str:
     """The text without code blocks, logs and what a tool put in."""
-    kept = _BLOCK.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return "\n".join("" if _LOG_LINE.match(line) else line for line in kept.split("\n"))
+    kept = []
+    pasted = False
+    for line in _BLOCK.sub(lambda match: "\n" * match[0].count("\n"), text).split("\n"):
+        pasted = bool(line.strip()) and (pasted or bool(_PASTED.match(line)))
+        kept.append("" if pasted or _LOG_LINE.match(line) else line)
+    return "\n".join(kept)
 
 
 def _sentences(step: Step) -> list[str]:

@@ -58,7 +58,7 @@ def judge(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Timed:
             verdict = unreachable(error, settings)
         else:
             evidence = NoRepository(repository=session.repository, fault=str(error))
-            verdict = reach(qualifier, evidence, lambda: _could_not_look(str(error)), settings)
+            verdict = reach(qualifier, evidence, lambda: _could_not_look(evidence.fault), settings)
     return Timed(verdict=verdict, seconds=time.monotonic() - started)
 
 

@@ -1,11 +1,12 @@
 """Ranks the commits after the start by how well they explain the session.
 
-Every signal is 0..1. Rare names weigh more than common ones (inverse document frequency over the window). A session
-with edits is judged by paths and lines as well; a bare prompt by its words alone.
+Every signal is 0..1. Rare names weigh more than common ones (inverse document frequency over the window and the messages
+before the start); what the user named and no commit does counts as missing. A session with edits is judged by paths and
+lines as well; a bare prompt by its words alone.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from blocks.records import Record
@@ -19,6 +20,8 @@ from tasks.qualify.words import identifiers, names, parts, references, words
 MAX_READ = 200
 """Commits whose lines are read; the rest of a busy window is left out by paths and messages first."""
 MAX_LINES = 5000
+BACKGROUND = 400
+"""Messages before the start that tell which words are common in this project."""
 
 _FIX_WORDS = frozenset(words("fix bug resolve correct close regression"))
 _WITH_EDITS = {"paths": 0.30, "lines": 0.20, "names": 0.25, "message": 0.25}
@@ -74,7 +77,8 @@ def rank_outcomes(session: Session, repository: Repository, settings: QualifySet
     history = read_history(repository, start, settings.window_days)
     signals = read_signals(session, repository, start)
     texts, edits = _texts(history.candidates, repository, signals)
-    rarity = _rarity(texts)
+    earlier = [_said(commit.message) for commit in repository.commits_before(start, limit=BACKGROUND)]
+    rarity = _rarity(signals, texts, earlier)
     rare_paths = _path_rarity(history.candidates)
     begin = repository.commit(start).committed_at
     ranked = []
@@ -128,12 +132,14 @@ def _said(message: str) -> frozenset[str]:
     return named | words(message) | parts(named, message)
 
 
-def _rarity(texts: Mapping[str, _Text]) -> dict[str, float]:
-    counts: dict[str, int] = {}
-    for text in texts.values():
-        for term in text.message | text.diff | text.paths:
+def _rarity(signals: Signals, texts: Mapping[str, _Text], earlier: Sequence[frozenset[str]]) -> dict[str, float]:
+    counts = dict.fromkeys(signals.told, 0)
+    documents = [text.message | text.diff | text.paths for text in texts.values()]
+    for said in (*documents, *earlier):
+        for term in said:
             counts[term] = counts.get(term, 0) + 1
-    return {term: math.log((len(texts) + 1) / (count + 0.5)) for term, count in counts.items()}
+    everything = len(documents) + len(earlier) + 1
+    return {term: max(0.0, math.log(everything / (count + 0.5))) for term, count in counts.items()}
 
 
 def _path_rarity(candidates: tuple[Candidate, ...]) -> dict[str, float]:
@@ -232,17 +238,17 @@ def _names(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
     total = found = 0.0
     for term in signals.told:
         weight = rarity.get(term, 0.0) * (2.0 if term in signals.identifiers else 1.0)
-        total += max(0.0, weight)
+        total += weight
         place = (
             1.0 if term in text.message else 0.9 if term in text.paths else 0.7 * breadth if term in text.diff else 0.0
         )
-        found += max(0.0, weight) * place
+        found += weight * place
     return found / total if total else 0.0
 
 
 def _message(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
     """Cosine of the user's words and the commit's message."""
-    ours = {term: max(0.0, rarity.get(term, 0.0)) for term in signals.told}
-    theirs = {term: max(0.0, rarity.get(term, 0.0)) for term in text.message}
+    ours = {term: rarity.get(term, 0.0) for term in signals.told}
+    theirs = {term: rarity.get(term, 0.0) for term in text.message}
     norm = math.sqrt(sum(weight**2 for weight in ours.values()) * sum(weight**2 for weight in theirs.values()))
     return sum(weight**2 for term, weight in ours.items() if term in theirs) / norm if norm else 0.0
