@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import json
 import logging
+import os
 import shutil
 import subprocess
 import tempfile
@@ -55,7 +56,7 @@ def ensure_base(engine: Engine, settings: Settings) -> str:
     """
     wanted = settings.engine.base_image
     stands_in = wanted == EngineSettings().base_image
-    with locked(settings.home, "base"):
+    with locked("base-image"):
         if engine.image_id(wanted):
             return wanted
         if stands_in and engine.image_id(BOOTSTRAPPED):
@@ -74,13 +75,15 @@ def ensure_base(engine: Engine, settings: Settings) -> str:
 
 
 @contextmanager
-def locked(home: Path, name: str) -> Iterator[None]:
-    """One process of this machine at a time."""
-    folder = home / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as file:
+def locked(name: str) -> Iterator[None]:
+    """One process of this user on this machine at a time: the engine is shared, whatever `home` each works in."""
+    path = Path(tempfile.gettempdir()) / f"envmill-{os.getuid()}-{name}.lock"
+    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(file)
 
 
 def _pull(api: APIClient, reference: str) -> bool:

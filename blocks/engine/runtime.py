@@ -57,7 +57,7 @@ def ensure_python_runtime(engine: Engine, settings: Settings, version: str = "3.
         return None
     base = ensure_base(engine, settings)
     reference = f"envmill/python:{version}-{_recipe_hash(base)}"
-    with locked(settings.home, "python-runtime"):
+    with locked("python-image"):
         if not engine.image_id(reference):
             _build(engine, settings, base, reference)
     return reference
