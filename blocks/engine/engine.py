@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, BinaryIO
 
 import docker
@@ -41,6 +42,7 @@ class Engine:
             self._cpus = float(api.info()["NCPU"])
         self._outbound: str | None = None
         self._started = 0
+        self._counting = Lock()
 
     @classmethod
     def connect(cls, settings: EngineSettings, owner: Owner) -> "Engine":
@@ -96,7 +98,8 @@ class Engine:
         except BaseException:
             container.remove()
             raise
-        self._started += 1
+        with self._counting:
+            self._started += 1
         return container
 
     def describe(self) -> str:

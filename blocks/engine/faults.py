@@ -1,5 +1,6 @@
 """Errors of the docker SDK as the two kinds envmill knows."""
 
+import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -41,6 +42,8 @@ def engine_faults(what: str) -> Iterator[None]:
         raise TransientError(
             f"{what}: the container engine did not answer ({type(error).__name__}); try again"
         ) from error
+    except tarfile.TarError as error:
+        raise TransientError(f"{what}: what the container engine sent is broken off ({error}); try again") from error
     except DockerException as error:
         raise PermanentError(f"{what}: {error}") from error
 

@@ -59,6 +59,7 @@ def build(
             rm=True,
             forcerm=True,
             pull=False,
+            timeout=timeout_sec,
             decode=True,
         )
         for line in lines:
