@@ -68,7 +68,7 @@ def query(path: Path, sql: str) -> QueryResult:
             connection.execute(sql)
             columns = tuple(Column(item[0], str(item[1])) for item in connection.description or ())
             return QueryResult(columns, connection.fetchall() if columns else [])
-        except (duckdb.Error, duckdb.CatalogException) as error:
+        except duckdb.Error as error:
             raise UsageError(f"the query failed: {error}") from error
 
 

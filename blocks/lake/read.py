@@ -63,7 +63,7 @@ def read_table(store: ObjectStore, manifest: Manifest, row_type: type[Row]) -> p
         return None
     content = read_object(store, manifest, name)
     try:
-        return conform(pq.read_table(io.BytesIO(content)), row_type)
+        return conform(pq.ParquetFile(io.BytesIO(content)).read(), row_type)
     except pa.ArrowInvalid as error:
         raise PermanentError(f"{manifest.key.prefix}{name}: not a Parquet file: {error}") from error
 

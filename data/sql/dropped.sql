@@ -29,7 +29,7 @@ FROM history.current c
 JOIN main.candidates k ON k.candidate_id = c.candidate_id
 LEFT JOIN doubts ON doubts.candidate_id = c.candidate_id
 LEFT JOIN hindrances ON hindrances.candidate_id = c.candidate_id AND hindrances.phase = c.phase
-WHERE c.scope = 'candidates' AND c.outcome <> 'passed'
+WHERE c.scope = 'candidates' AND c.outcome <> 'passed' AND k.status <> 'withdrawn'
 UNION ALL BY NAME
 SELECT
     contribution_id AS candidate_id,
@@ -38,5 +38,5 @@ SELECT
     'rejected' AS outcome,
     reason_code,
     message
-FROM main.contributions WHERE NOT accepted;
+FROM main.contributions WHERE NOT accepted AND contribution_id NOT IN (FROM history.tombstones);
 COMMENT ON VIEW main.dropped IS 'Candidates and contributions that fell out: phase, reason code, message, evidence';
