@@ -1,6 +1,7 @@
 """Consent: without a valid record nothing of a contribution is taken. See docs/consent.md for the record's form."""
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -107,6 +108,11 @@ def check_repository(consent: Consent, repository: str) -> None:
             ReasonCode.CONSENT_MISMATCH,
             f"{CONSENT} covers {covered}, but the session is about {repository}; ask for consent for that repository",
         )
+
+
+def consent_schema() -> str:
+    """The record's JSON schema, as data/schemas/consent.schema.json holds it."""
+    return json.dumps(Consent.model_json_schema(), indent=2, sort_keys=True) + "\n"
 
 
 def statement_text() -> str:

@@ -4,8 +4,10 @@ import re
 
 from blocks.records import Record
 
-_SAVED = re.compile(r'<final_file_content path="([^"\n]*)">\n(.*)\n</final_file_content>', re.DOTALL)
-_SHOWN = re.compile(r'<file_content path="([^"\n]*)">\n(.*?)\n</file_content>', re.DOTALL)
+_SAVED = re.compile(r'<final_file_content path="([^"\n]{0,4096})">\n')
+_SAVED_END = "\n</final_file_content>"
+_SHOWN = re.compile(r'<file_content path="([^"\n]{0,4096})">\n')
+_SHOWN_END = "\n</file_content>"
 _REPEAT = re.compile(r"\A(?:\[DUPLICATE READ\]|\[File already read\])[^\n]*\n")
 _NUMBERED = re.compile(r"\A\d+ \| ")
 _LINE = re.compile(r"^(\d+) \| (.*)$", re.DOTALL)
@@ -28,7 +30,7 @@ _EDIT_FAILED = (
     "Access to ",
     "This tool cannot be used in PLAN MODE",
 )
-_OUTPUT = re.compile(r"(?:\nOutput:\n|\n+Here's the output so far:\n)(.*)\Z", re.DOTALL)
+_OUTPUT = re.compile(r"(?:\nOutput:\n|\n{1,3}Here's the output so far:\n)(.*)\Z", re.DOTALL)
 _OUTPUT_TAIL = re.compile(
     r"\n\n(?:You will be updated on the terminal status.*|The user provided the following feedback:.*)\Z", re.DOTALL
 )
@@ -64,17 +66,25 @@ def file_read(result: str) -> str | None:
 
 def file_saved(result: str) -> ShownFile | None:
     """The file after an edit, as the result shows it; None where it does not."""
-    match = _SAVED.search(result)
-    return ShownFile(path=match[1], content=match[2]) if match else None
+    start, end = _SAVED.search(result), result.rfind(_SAVED_END)
+    if start is None or end < start.end() - 1:
+        return None
+    return ShownFile(path=start[1], content=result[start.end() : end])
 
 
 def files_shown(text: str) -> tuple[ShownFile, ...]:
     """Whole files that a message of the user or a failed edit shows."""
-    return tuple(
-        ShownFile(path=path, content=content)
-        for path, content in _SHOWN.findall(text)
-        if not content.startswith(("Error fetching content", "(Binary file", "(Failed to read"))
-    )
+    found: list[ShownFile] = []
+    position = 0
+    while start := _SHOWN.search(text, position):
+        end = text.find(_SHOWN_END, start.end() - 1)
+        if end < 0:
+            break
+        content = text[start.end() : end]
+        if not content.startswith(("Error fetching content", "(Binary file", "(Failed to read")):
+            found.append(ShownFile(path=start[1], content=content))
+        position = end
+    return tuple(found)
 
 
 def edit_applied(result: str | None) -> bool:

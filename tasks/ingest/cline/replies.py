@@ -17,20 +17,23 @@ _HEADER = re.compile(r"\A\[([A-Za-z_]\w*)(?: (?:for|in) (.{0,20000}?))?\] Result
 _SKIPPED = re.compile(r"\ATool \[(\w+)\] was not executed")
 _TASK = re.compile(r"\A\s*<task>\n?(.*?)\n?</task>(.*)\Z", re.DOTALL)
 _INPUT = re.compile(r'\A\s*<user_input(?: mode="\w+")?>\n?(.*?)\n?</user_input>(.*)\Z', re.DOTALL)
-_FEEDBACK = re.compile(r"<feedback>\n?(.*)\n?</feedback>", re.DOTALL)
-_ANSWER = re.compile(r"<answer>\n?(.*)\n?</answer>", re.DOTALL)
-_MESSAGE = re.compile(r"<user_message>\n?(.*)\n?</user_message>", re.DOTALL)
-_LATE_FEEDBACK = re.compile(
-    r"\n\nThe user provided the following feedback:\n<feedback>\n?(.*)\n?</feedback>\s*\Z", re.DOTALL
-)
+_LATE = "\n\nThe user provided the following feedback:\n<feedback>"
 _USER_EDIT = re.compile(
     r"\AThe user made the following updates to your content:\n\n(.*?)\n\nThe (?:updated|user's)", re.DOTALL
 )
 _RESUMPTION = "[TASK RESUMPTION]"
 _DENIED = "The user denied this operation"
 _ASIDE = ("The user provided the following feedback:", "You seem to be having trouble proceeding.")
-_TALKING_TOOLS = frozenset({"attempt_completion", "new_task", "condense", "act_mode_respond"})
-_PLAN_TOOLS = frozenset({"plan_mode_respond", "plan_mode_response"})
+_WORDS_OF_TOOL = {
+    "attempt_completion": ("feedback", Intervention.FEEDBACK),
+    "new_task": ("feedback", Intervention.FEEDBACK),
+    "condense": ("feedback", Intervention.FEEDBACK),
+    "act_mode_respond": ("feedback", Intervention.FEEDBACK),
+    "ask_followup_question": ("answer", Intervention.ANSWER),
+    "plan_mode_respond": ("user_message", Intervention.MESSAGE),
+    "plan_mode_response": ("user_message", Intervention.MESSAGE),
+}
+"""Tools that show nothing but the user's words, and the tag these stand in."""
 
 
 class Kind(StrEnum):
@@ -105,16 +108,16 @@ def _words(piece: Piece) -> list[Piece]:
     if match := _TASK.match(piece.text) or _INPUT.match(piece.text):
         rest = [Piece(kind=Kind.OTHER, text=match[2].strip("\n"))] if match[2].strip() else []
         return [_user(match[1], Intervention.PROMPT), *rest]
-    if piece.text.startswith(_ASIDE) and (match := _FEEDBACK.search(piece.text)):
-        return [_user(match[1], Intervention.FEEDBACK)]
+    if piece.text.startswith(_ASIDE) and (said := _between(piece.text, "feedback")) is not None:
+        return [_user(said, Intervention.FEEDBACK)]
     if piece.text.startswith(_DENIED):
         return [_rejection(piece.text)]
-    if match := _MESSAGE.search(piece.text):
-        before = piece.text[: match.start()].strip()
+    if (said := _between(piece.text, "user_message")) is not None:
+        before = piece.text[: piece.text.find("<user_message>")].strip()
         rest = [piece.model_copy(update={"text": before})] if piece.kind is Kind.NOTE and before else []
-        return [*rest, _user(match[1], Intervention.MESSAGE)]
-    if piece.text.lstrip().startswith("<feedback>") and (match := _FEEDBACK.search(piece.text)):
-        return [_user(match[1], Intervention.FEEDBACK)]
+        return [*rest, _user(said, Intervention.MESSAGE)]
+    if piece.text.lstrip().startswith("<feedback>") and (said := _between(piece.text, "feedback")) is not None:
+        return [_user(said, Intervention.FEEDBACK)]
     return [piece]
 
 
@@ -122,22 +125,27 @@ def _with_words(piece: Piece) -> list[Piece]:
     """A result, followed by what the user said with it."""
     if piece.text.startswith(_DENIED):
         return [piece, _rejection(piece.text)]
-    if piece.tool in _TALKING_TOOLS and (match := _FEEDBACK.search(piece.text)):
-        return [piece, _user(match[1], Intervention.FEEDBACK)]
-    if piece.tool == "ask_followup_question" and (match := _ANSWER.search(piece.text)):
-        return [piece, _user(match[1], Intervention.ANSWER)]
-    if piece.tool in _PLAN_TOOLS and (match := _MESSAGE.search(piece.text)):
-        return [piece, _user(match[1], Intervention.MESSAGE)]
-    if piece.tool == "execute_command" and (match := _LATE_FEEDBACK.search(piece.text)):
-        return [piece, _user(match[1], Intervention.FEEDBACK)]
+    tag, intervention = _WORDS_OF_TOOL.get(piece.tool or "", ("", Intervention.MESSAGE))
+    if tag and (said := _between(piece.text, tag)) is not None:
+        return [piece, _user(said, intervention)]
+    if piece.tool == "execute_command" and piece.text.rstrip().endswith("</feedback>"):
+        start = piece.text.rfind(_LATE)
+        if start >= 0 and (said := _between(piece.text[start:], "feedback")) is not None:
+            return [piece, _user(said, Intervention.FEEDBACK)]
     if match := _USER_EDIT.match(piece.text):
         return [piece, _user(match[1], Intervention.FEEDBACK)]
     return [piece]
 
 
 def _rejection(text: str) -> Piece:
-    match = _FEEDBACK.search(text)
-    return _user(match[1] if match else f"{_DENIED}.", Intervention.REJECTION)
+    said = _between(text, "feedback")
+    return _user(f"{_DENIED}." if said is None else said, Intervention.REJECTION)
+
+
+def _between(text: str, tag: str) -> str | None:
+    """From the first opening to the last closing tag. Plain finds: a pattern would take quadratic time on hostile text."""
+    start, end = text.find(f"<{tag}>"), text.rfind(f"</{tag}>")
+    return text[start + len(tag) + 2 : end] if 0 <= start < end else None
 
 
 def _user(text: str, intervention: Intervention) -> Piece:

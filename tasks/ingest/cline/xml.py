@@ -28,7 +28,8 @@ _GREEDY = frozenset({"content", "diff", "arguments"})
 """Parameters that may hold tags of their own: they end at the last closing tag."""
 _OPEN = re.compile(rf"<({'|'.join(_REQUIRED)})>(?=\s*<[a-z_]{{1,40}}>)")
 _PARAMETER = re.compile(r"<([a-z_]{1,40})>")
-_THINKING = re.compile(r"<thinking>(.*?)</thinking>\s?", re.DOTALL)
+_MOST_CALLS, _MOST_PARAMETERS = 50, 20
+"""Calls looked for in one message, and parameters in one call: hostile text must not take quadratic time."""
 
 
 class XmlTool(Record):
@@ -40,7 +41,15 @@ class XmlTool(Record):
 
 def split_thinking(text: str) -> tuple[str, str]:
     """The text without `<thinking>` parts, and those parts."""
-    return _THINKING.sub("", text), "\n".join(part.strip() for part in _THINKING.findall(text))
+    opening, closing = "<thinking>", "</thinking>"
+    prose: list[str] = []
+    thoughts: list[str] = []
+    position = 0
+    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
+        prose.append(text[position:start])
+        thoughts.append(text[start + len(opening) : end].strip())
+        position = end + len(closing)
+    return "".join([*prose, text[position:]]), "\n".join(thoughts)
 
 
 def split_tools(text: str) -> tuple[str, list[XmlTool]]:
@@ -59,7 +68,10 @@ def split_tools(text: str) -> tuple[str, list[XmlTool]]:
 
 def _calls(text: str) -> Iterator[tuple[int, int, XmlTool]]:
     position = 0
-    while match := _OPEN.search(text, position):
+    for _ in range(_MOST_CALLS):
+        match = _OPEN.search(text, position)
+        if match is None:
+            return
         name = match[1]
         position = match.end()
         end = _end(text, name, match.end())
@@ -85,7 +97,10 @@ def _end(text: str, name: str, start: int) -> int | None:
 def _parameters(body: str) -> dict[str, str]:
     found: dict[str, str] = {}
     position = 0
-    while match := _PARAMETER.search(body, position):
+    for _ in range(_MOST_PARAMETERS):
+        match = _PARAMETER.search(body, position)
+        if match is None:
+            break
         name = match[1]
         closing = f"</{name}>"
         end = body.rfind(closing) if name in _GREEDY else body.find(closing, match.end())

@@ -4,7 +4,6 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from tasks.ingest.redact.placeholders import PLACEHOLDER
 from tasks.ingest.redact.rules import Rules
 from tasks.ingest.redact.scanner import Finding
 
@@ -23,7 +22,7 @@ def find_personal(text: str, rules: Rules) -> list[Finding]:
     for rule in rules.personal:
         for match in rule.pattern.finditer(text):
             value = match["value"]
-            if PLACEHOLDER.search(value) or (rule.kind in ("user", "host") and _names_nobody(value, rules)):
+            if rule.kind in ("user", "host") and _names_nobody(value, rules):
                 continue
             if rule.kind == "mail" and _PASSWORD_BEFORE.search(text[max(0, match.start() - 200) : match.start()]):
                 continue

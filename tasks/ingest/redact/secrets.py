@@ -14,9 +14,6 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,20000}={0,2}(?![A
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){20,4000}(?![0-9A-Za-z])")
 _ESCAPES = re.compile(r'\\(["\\/nrt]|u00[2-7][0-9a-fA-F])')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
-_FRAGMENT = re.compile(
-    r"^(?:\[?REDACTED:)?[a-z0-9-]{1,60}-\d+\]|\[REDACTED(?::[a-z0-9-]{0,60})?$|^<?[a-z]{2,5}-\d+>|<[a-z]{2,5}(?:-\d*)?$"
-)
 _NAME = re.compile(r"[a-z_]{0,40}(?:password|passwd|secret|token|api_?key|_key)[a-z_]{0,40}")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _CODE = re.compile(
@@ -31,13 +28,18 @@ def find_secrets(text: str, rules: Rules, scanner: SecretScanner) -> list[Findin
         RefusedError: scanner_failed.
     """
     found: list[Finding] = []
-    for view in _views(text):
+    for view in views(text):
         found.extend(_scanned(view, rules, scanner))
         found.extend(_by_rules(view, rules))
     for blob, decoded in _encoded(text):
         if _scanned(decoded, rules, scanner) or any(_by_rules(decoded, rules)):
             found.append(Finding(rule="encoded-secret", value=blob, context=blob))
-    return [finding for finding in found if not _is_redacted(finding)]
+    return [piece for finding in found for piece in _pieces(finding, text)]
+
+
+def visible(text: str) -> str:
+    """The text with placeholders turned into line ends, so that no rule takes one for a value or reaches across it."""
+    return PLACEHOLDER.sub("\n", text)
 
 
 def encodes(text: str, values: list[str]) -> list[Finding]:
@@ -56,7 +58,8 @@ def variants(value: str) -> list[str]:
     return [form for form in dict.fromkeys((value, escaped, escape(escaped), quoted)) if form]
 
 
-def _views(text: str) -> Iterator[str]:
+def views(text: str) -> Iterator[str]:
+    """The text as it stands, and with its escapes and percent-encodings taken off."""
     yield text
     once = _unescape(text) if "\\" in text else text
     if once != text:
@@ -68,6 +71,14 @@ def _views(text: str) -> Iterator[str]:
         plain = unquote(text, errors="replace").replace("\0", " ")
         if plain != text:
             yield plain
+
+
+def _pieces(finding: Finding, text: str) -> list[Finding]:
+    """The finding; where its value stands in no form in the text (it reaches across a placeholder), its lines."""
+    if "\n" not in finding.value or any(form in text for form in variants(finding.value)):
+        return [finding]
+    lines = [line.strip() for line in finding.value.split("\n")]
+    return [Finding(rule=finding.rule, value=line, context=line) for line in lines if len(line) >= 8]
 
 
 def _scanned(text: str, rules: Rules, scanner: SecretScanner) -> list[Finding]:
@@ -136,11 +147,3 @@ def _unescape(text: str) -> str:
         return chr(int(code[1:], 16)) if code.startswith("u") else _ESCAPED.get(code, code)
 
     return _ESCAPES.sub(plain, text)
-
-
-def _is_redacted(finding: Finding) -> bool:
-    """Whether the value is a placeholder, or a piece of one, with nothing beside it that could be secret."""
-    if finding.value in PLACEHOLDER.sub(" ", finding.context):
-        return False
-    rest = _FRAGMENT.sub("", PLACEHOLDER.sub("", finding.value))
-    return rest != finding.value and len(re.sub(r"[^A-Za-z0-9]", "", rest)) < 8

@@ -9,13 +9,14 @@ import pytest
 
 from blocks.lake.file import FileStore
 from blocks.records import ReasonCode
-from tasks.ingest.consent import Scope, statement_text
+from tasks.ingest.consent import consent_schema, statement_text
 from tasks.ingest.contribution import ingest_contribution
 from tasks.ingest.inbox import download_item, find_contributions, read_item
 from tasks.ingest.result import IngestResult
-from tests.tasks.ingest.exports import COMMIT, NOW, REPOSITORY, Row, agent, consent, opening, user, write_export
+from tests.tasks.ingest.exports import NOW, Row, agent, consent, opening, user, write_export
 
-SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
+DATA = Path(__file__).resolve().parents[3] / "data"
+SAMPLE = DATA / "sample"
 SECRET = "ghp_" + "Qw8eR5tY2uI9oP3aS6dF1gH4jK7lZ0xC5vBn"
 
 
@@ -148,7 +149,12 @@ def test_no_consent_no_ingest(tmp_path: Path, changes: Row | None, reason: Reaso
 def test_consent_comes_before_reading_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     read = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda self: (opened.append(self.name), read(self))[1])
+
+    def noted(path: Path) -> bytes:
+        opened.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
     for changes in ({"scopes": ["train"]}, {"sessions": ["1"]}, {"revoked_at": "2026-06-01T00:00:00Z"}):
         folder = write_export(tmp_path / str(len(opened)), [opening()], record=consent(**changes))
         refused(folder)
@@ -250,9 +256,11 @@ def test_an_inbox_in_an_object_store(tmp_path: Path) -> None:
     assert read_item(copied).contribution_id == read_item(local).contribution_id
 
 
-def test_constants_of_the_fixture() -> None:
-    assert (REPOSITORY, len(COMMIT), Scope.PUBLISH_ENVIRONMENT.value) == (
-        "https://github.com/lanternquay/kettle",
-        40,
-        "publish_environment",
-    )
+def test_the_schema_is_the_records() -> None:
+    """Write it again with: python -c "from tasks.ingest.consent import *; print(consent_schema(), end='')"."""
+    assert (DATA / "schemas" / "consent.schema.json").read_text(encoding="utf-8") == consent_schema()
+
+
+def test_the_sample_agrees_to_the_published_statement() -> None:
+    (folder,) = (SAMPLE / "inbox").iterdir()
+    assert json.loads((folder / "consent.json").read_text())["statement"]["text"] == statement_text()

@@ -5,6 +5,8 @@ import json
 from urllib.parse import quote
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from blocks.records import ReasonCode
 from blocks.session import (
@@ -217,6 +219,37 @@ def test_one_table_for_all_sessions_of_a_contribution(scanner: SecretScanner) ->
     )
     assert words(first) == ["token [REDACTED:github-pat-1]"]
     assert "[REDACTED:github-pat-1]" in words(second)[0]
+
+
+PIECES = st.sampled_from(
+    [
+        "password=",
+        "token: ",
+        '"',
+        "\\\\",
+        "\n",
+        "/home/",
+        "user@host:~$ ",
+        "https://",
+        "@",
+        ":",
+        "[REDACTED:x-1]",
+        "<user-1>",
+        "=",
+        "%3D",
+    ]
+) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(before=st.lists(PIECES, max_size=8), after=st.lists(PIECES, max_size=8))
+def test_wherever_a_token_stands_it_goes_and_a_second_pass_finds_nothing(before: list[str], after: list[str]) -> None:
+    scanner = open_scanner()
+    text = "".join(before) + f" {GITHUB}\n" + "".join(after)
+    result = redacted(scanner, text, json.dumps({"inner": text}))
+    assert GITHUB not in result.session.model_dump_json()
+    (again,) = redact_sessions([result.session], [()], scanner)
+    assert again.session == result.session
 
 
 class Stubborn:
