@@ -77,6 +77,8 @@ def _learn(finding: Finding, table: Placeholders, rules: Rules, owners: set[str]
     """Add a finding to the table; one that the last round did not reach in its context is replaced everywhere."""
     if finding.rule in ("user", "host"):
         distinctive = _is_name(finding, rules, owners)
+    elif finding.rule == "name":
+        distinctive = " " in finding.value
     elif finding.rule in PERSONAL:
         distinctive = True
     else:

@@ -114,7 +114,7 @@ def _counts(value: str, rule: SecretRule, rules: Rules) -> bool:
         return False
     if rule.mixed and not (re.search(r"[A-Za-z]", value) and re.search(r"[0-9]", value)):
         return False
-    return rule.name == "private-key" or not _CODE.search(value)
+    return rule.name == "private-key" or not (_CODE.search(value) or _NAME.fullmatch(value))
 
 
 def _encoded(text: str) -> Iterator[tuple[str, str]]:
