@@ -12,8 +12,10 @@ from tasks.qualify.verdict import Judgement, Verdict, reach
 from tasks.qualify.words import identifiers, mentioned_paths
 
 MIN_WORDS = 4
+WISH_WORDS = 6
+"""From so many words on a known verb of wishing or failing is enough."""
 CLEAR_WORDS = 9
-"""From so many words on the prompt need not name code or a known verb."""
+"""From so many words on the prompt need name neither code nor a known verb."""
 
 _INTENT = re.compile(
     r"\b(?:fix|add|implement|make|change|support|allow|handle|remove|raise|return|ignore|respect|stop|prevent|avoid|use|"
@@ -72,7 +74,7 @@ def decide(evidence: JourneyEvidence) -> Judgement:
         return _unclear("the first message is empty, or holds only code and logs")
     if words < MIN_WORDS:
         return _unclear(f"the first message has {words} words")
-    if words < CLEAR_WORDS and not (evidence.names_intent and (evidence.names_code or words >= 5)):
+    if words < CLEAR_WORDS and not (evidence.names_code or (evidence.names_intent and words >= WISH_WORDS)):
         return _unclear(f"the first message has {words} words and names neither a wish nor a piece of code")
     if not evidence.requirements:
         return _unclear("no sentence of the user asks for anything")
@@ -82,6 +84,4 @@ def decide(evidence: JourneyEvidence) -> Judgement:
 
 
 def _unclear(message: str) -> Judgement:
-    return Judgement(
-        decision=Decision.FAIL, reason_code=ReasonCode.INTENT_UNCLEAR, confidence=0.9, message=f"{message}"
-    )
+    return Judgement(decision=Decision.FAIL, reason_code=ReasonCode.INTENT_UNCLEAR, confidence=0.9, message=message)
