@@ -184,7 +184,7 @@ class Container:
         if exit_code != 0:
             kills = oom_kills(self._api, self.id)
             out_of_memory, self._oom_kills = kills > self._oom_kills, max(kills, self._oom_kills)
-        if timed_out and not ending and not end_stragglers(self._api, self.id, user, self.spec.deadline_sec):
+        if timed_out and not ending and not end_stragglers(self._api, self.id, user):
             self.kill()
         note = _note(ending, timed_out, out_of_memory)
         if full:

@@ -1,15 +1,20 @@
 """After a command: what the kernel ended for lack of memory, and processes that outlived their time."""
 
 import re
+import sys
 import time
 
 from docker import APIClient
 
 from blocks.engine.faults import ContainerEndedError, engine_faults
-from blocks.errors import EnvmillError
+from blocks.errors import EnvmillError, PermanentError
 
 _OOM_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 """cgroup v2 and v1; both have a line `oom_kill N`."""
+
+
+_LISTING = 'echo $$; for p in /proc/[0-9]*; do read -r line < $p/stat && echo "${p#/proc/} $line"; done'
+"""The number of the shell itself, then for each process its number and the first line of its stat (proc(5))."""
 
 
 def oom_kills(api: APIClient, container_id: str) -> int:
@@ -25,32 +30,40 @@ def oom_kills(api: APIClient, container_id: str) -> int:
     return sum(int(count) for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 
 
-def end_stragglers(api: APIClient, container_id: str, user: str, deadline_sec: int) -> bool:
+def end_stragglers(api: APIClient, container_id: str, user: str) -> bool:
     """End every process but the container's init. False where some are left, or cannot be told.
 
     kill(-1) as an unprivileged user reaches all of that user's processes and not the init, which is root's. As root it
     would reach the init's child too, so that root's stragglers are left to the caller, who ends the container.
     """
+    is_root = user.split(":")[0] in ("0", "root")
     try:
-        for _ in range(5):
-            if not _strangers(api, container_id, deadline_sec):
+        for _ in range(1 if is_root else 5):
+            if not strangers(api, container_id, "" if is_root else "kill -KILL -1; ", user):
                 return True
-            if user.split(":")[0] in ("0", "root"):
-                return False
-            _said(api, container_id, ["/bin/sh", "-c", "kill -KILL -1"], user=user)
             time.sleep(0.1)
-        return not _strangers(api, container_id, deadline_sec)
+        return not strangers(api, container_id)
     except EnvmillError:
         return False
 
 
-def _strangers(api: APIClient, container_id: str, deadline_sec: int) -> list[str]:
-    """Processes other than the init and root's `sleep` below it."""
-    with engine_faults("listing processes"):
-        init = str(api.inspect_container(container_id)["State"]["Pid"])
-        rows = api.top(container_id, ps_args="-eo pid,ppid,uid,args")["Processes"]
-    own = ("0", f"/bin/sleep {deadline_sec}")
-    return [pid for pid, parent, uid, args in rows if pid != init and not (parent == init and (uid, args) == own)]
+def strangers(api: APIClient, container_id: str, first: str = "", user: str = "0:0") -> list[int]:
+    """Processes other than the init and its first child, which sleeps until the deadline; as the container numbers them.
+
+    Asked from inside, by shell built-ins only: the engine's own list needs `ps` on its machine. A start time cannot be
+    forged, so that the oldest process after the init is the sleeper.
+    """
+    said = _said(api, container_id, ["/bin/sh", "-c", first + _LISTING], user)
+    lines = said.splitlines()
+    if not lines:
+        raise PermanentError("a container cannot list its processes")
+    born: dict[int, int] = {}
+    for line in lines[1:]:
+        number, fields = line.split(" ", 1)[0], line[line.rfind(")") + 2 :].split()
+        is_whole = len(fields) > 19  # a name with a line break in it cuts the line
+        if number not in ("1", lines[0]) and not (is_whole and fields[0] == "Z"):
+            born[int(number)] = int(fields[19]) if is_whole else sys.maxsize
+    return sorted(born, key=lambda pid: (born[pid], pid))[1:]
 
 
 def _said(api: APIClient, container_id: str, argv: list[str], user: str = "0:0") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from blocks.engine import Container, ContainerEndedError, ContainerSpec, Engine, ImageMissingError, Role
-from blocks.engine.settle import _strangers
+from blocks.engine.settle import strangers
 from blocks.errors import PermanentError
 from blocks.trees import File, TreeUnsafeError
 
@@ -127,15 +127,24 @@ def test_a_timeout_ends_what_ignores_signals_and_left_its_session(box: Container
     result = box.run(["bash", "-c", f'(setsid bash -c "{stubborn}" &); env -i bash -c "{stubborn}"'], timeout_sec=1)
     assert (result.timed_out, result.container_ended) == (True, False)
     assert "time is over" in result.output
-    assert not _strangers(box._api, box.id, box.spec.deadline_sec)
+    assert not strangers(box._api, box.id)
     assert run(box, "echo still here") == "still here\n"
+
+
+def test_no_name_hides_a_process(engine: Engine, python_image: str) -> None:
+    name = "printf 'a) Z\\nb' > /proc/self/comm; while true; do read -t 9 < /dev/zero; done"
+    with engine.container(spec(python_image)) as container:
+        container.run(["bash", "-c", f'setsid bash -c "{name}" >/dev/null 2>&1 & sleep 0.3'], timeout_sec=10)
+        assert len(strangers(container._api, container.id)) == 1
+        assert container.run(["sleep", "60"], timeout_sec=1).timed_out
+        assert strangers(container._api, container.id) == []
 
 
 def test_what_a_command_leaves_behind_does_not_hold_it_up(box: Container) -> None:
     result = box.run(["bash", "-c", "sleep 300 & echo done"], timeout_sec=60)
     assert (result.ok, result.output) == (True, "done\n")
     box.run(["sh", "-c", "kill -KILL -1"], timeout_sec=10)
-    assert not _strangers(box._api, box.id, box.spec.deadline_sec)
+    assert not strangers(box._api, box.id)
 
 
 def test_a_fork_bomb_stays_inside(engine: Engine, base_image: str) -> None:
