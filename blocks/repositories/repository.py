@@ -147,9 +147,15 @@ class Repository:
         return self.edited_lines_between(_base(self.commit(sha)), sha)
 
     def edited_lines_between(self, a: str, b: str) -> dict[str, LineEdits]:
-        """The lines that differ between two commits (or trees), by path; binary files are left out."""
+        """The lines that differ between two commits (or trees), by path; binary files are left out, and what the mirror
+        lacks.
+        """
         patch = ["diff-tree", "-r", "-p", *_PATCH, "--end-of-options", _full(a), _full(b)]
-        return parse_patch(git_output(patch, git_dir=self.path))
+        try:
+            return parse_patch(git_output(patch, git_dir=self.path))
+        except ObjectsMissingError:
+            whole = [change.path for change in self.changes_between(a, b) if not change.binary]
+            return parse_patch(git_output([*patch, "--", *whole], git_dir=self.path)) if whole else {}
 
     def diff(self, a: str, b: str, paths: Sequence[str] | None = None) -> str:
         """The difference as a unified patch, for reading."""

@@ -66,6 +66,7 @@ def test_a_worktree_without_its_largest_file_is_copied_as_data(history: History,
     changes = {change.path: change for change in repository.changes(sha)}
     assert (changes["a.py"].insertions, changes["a.py"].deletions) == (1, 1)
     assert changes["large.bin"].binary
+    assert {path: edit.added for path, edit in repository.edited_lines(sha).items()} == {"a.py": {"a = 2"}}
     assert repository.export(start)["a.py"].content == b"a = 1\n"
     with pytest.raises(ObjectsMissingError, match=r"large\.bin"):
         repository.export(sha)
