@@ -5,11 +5,32 @@ from collections.abc import Sequence
 
 from prefect import flow
 
+from blocks.errors import EnvmillError
+from blocks.records import Record
 from tasks.ingest.steps import Taken, list_inbox, take_in
 
 
+class Intake(Record):
+    """What became of the items, in their order."""
+
+    taken: tuple[Taken, ...]
+    crashed: tuple[str, ...]
+    """Why, for each item that could not be dealt with; the next run tries again."""
+
+
 @flow(name="ingest")
-async def ingest(inboxes: Sequence[str]) -> list[Taken]:
-    """Take in each item of each inbox; a bad one never stops the rest. In the order of the items."""
+async def ingest(inboxes: Sequence[str]) -> Intake:
+    """Take in each item of each inbox; a bad one never stops the rest."""
     items = [item for inbox in inboxes for item in await list_inbox(inbox)]
-    return list(await asyncio.gather(*(take_in(item) for item in items)))
+    ended = await asyncio.gather(*(_taken(item) for item in items))
+    return Intake(
+        taken=tuple(item for item in ended if isinstance(item, Taken)),
+        crashed=tuple(item for item in ended if isinstance(item, str)),
+    )
+
+
+async def _taken(item: str) -> Taken | str:
+    try:
+        return await take_in(item)
+    except EnvmillError as error:
+        return f"{item}: {error}"

@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from blocks.catalog import index
-from blocks.errors import EnvmillError
+from blocks.errors import EnvmillError, PermanentError
 from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
 from blocks.phases import PhaseResult, load_chain, result_of
 from blocks.records import CandidateRow, CostRow, Phase, Record
@@ -38,7 +38,6 @@ class RunReport(Record):
     crashed: tuple[str, ...]
     """`<candidate> <phase>: why` of each infrastructure failure; the next run tries again."""
     release: str | None
-    task_runs: int
     containers: int
 
 
@@ -53,20 +52,28 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
     run_id = str(flow_run.id)
     workshop = open_workshop(run_id)
     await asyncio.to_thread(_clean_up, workshop)
-    taken = () if candidates else tuple(await ingest(list(workshop.settings.inboxes)))
+    tally = _Tally()
+    taken: tuple[Taken, ...] = ()
+    if not candidates:
+        intake = await ingest(list(workshop.settings.inboxes))
+        taken = intake.taken
+        tally.fresh = {item.contribution_id for item in taken if not item.reused}
+        tally.crashed += [f"ingest: {crash}" for crash in intake.crashed]
     await asyncio.to_thread(index, workshop.store, workshop.settings)
     wanted = candidates or await asyncio.to_thread(candidate_ids, workshop.settings.catalog_path)
     gate = asyncio.Semaphore(workshop.settings.concurrency)
-    tally = _Tally()
     await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in wanted))
     await asyncio.to_thread(index, workshop.store, workshop.settings)
     release = None
     if publish_release:
-        published = await publish()
-        if published is not None:
-            release = published.version
-            tally.task_runs += 1
-            tally.results += published.results
+        try:
+            published = await publish()
+        except EnvmillError as error:
+            tally.crashed.append(f"publish: {error}")
+        else:
+            if published is not None:
+                release = published.version
+                tally.results += published.results
         await asyncio.to_thread(index, workshop.store, workshop.settings)
     return RunReport(
         flow_run_id=run_id,
@@ -74,7 +81,6 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
         results=tuple(tally.results),
         crashed=tuple(tally.crashed),
         release=release,
-        task_runs=tally.task_runs + len(taken),
         containers=tally.containers,
     )
 
@@ -83,40 +89,48 @@ class _Tally:
     def __init__(self) -> None:
         self.results: list[PhaseResult] = []
         self.crashed: list[str] = []
-        self.task_runs = 0
         self.containers = 0
+        self.fresh: set[str] = set()
+        """Contributions that were taken in now."""
 
 
 async def _bring(candidate_id: str, workshop: Workshop, gate: asyncio.Semaphore, tally: _Tally) -> None:
-    """Bring one candidate as far as it goes; what is committed is told as reused."""
+    """Bring one candidate as far as it goes; where the store fails it, the others go on."""
     async with gate:
-        told: set[Phase] = set()
-        while True:
-            chain, pending = await asyncio.to_thread(
-                load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS
-            )
-            if not chain.manifests:
-                tally.crashed.append(f"{candidate_id}: no such candidate in the lake; `envmill status` lists them")
-                return
-            label = label_of(chain.candidate())
-            for phase, manifest in chain.manifests.items():
-                if phase not in told:
-                    told.add(phase)
-                    _tell(label, result_of(manifest, reused=True), 0.0)
-            if pending is None:
-                return
-            tell(Event(candidate_id, label, pending.phase))
-            result = await _run_stage(pending, label, workshop, tally)
-            if result is None:
-                return
-            told.add(pending.phase)
+        try:
+            await _go(candidate_id, workshop, tally)
+        except EnvmillError as error:
+            tally.crashed.append(f"{candidate_id}: {error}")
+
+
+async def _go(candidate_id: str, workshop: Workshop, tally: _Tally) -> None:
+    """One phase after the other until nothing is pending; what is committed is told as reused."""
+    told: set[Phase] = set()
+    while True:
+        chain, pending = await asyncio.to_thread(
+            load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS
+        )
+        if not chain.manifests:
+            raise PermanentError("no such candidate in the lake; `envmill status` lists them")
+        candidate = chain.candidate()
+        label = label_of(candidate)
+        for phase, manifest in chain.manifests.items():
+            if phase not in told:
+                told.add(phase)
+                fresh = phase is Phase.INGEST and candidate.contribution_id in tally.fresh
+                _tell(label, result_of(manifest, reused=not fresh), manifest.phase_run().seconds if fresh else 0.0)
+        if pending is None:
+            return
+        tell(Event(candidate_id, label, pending.phase))
+        if await _run_stage(pending, label, workshop, tally) is None:
+            return
+        told.add(pending.phase)
 
 
 async def _run_stage(key: PhaseKey, label: str, workshop: Workshop, tally: _Tally) -> PhaseResult | None:
     stage = stage_of(key)
     started = time.monotonic()
     state: State[PhaseResult] = await stage.flow(key, label, return_state=True)
-    tally.task_runs += stage.task_runs
     seconds = time.monotonic() - started
     manifest = await asyncio.to_thread(find_manifest, workshop.store, key)
     if manifest is None:

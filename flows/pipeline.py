@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.qualify.phase import QUALIFY
-
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseDefinition
 from flows.archaeology import archaeology
@@ -16,24 +14,24 @@ from flows.synthesis import synthesis
 from tasks.archaeology.phase import ARCHAEOLOGY
 from tasks.capture.phase import CAPTURE
 from tasks.containerize.phase import CONTAINERIZE
+from tasks.qualify.phase import QUALIFY
 from tasks.synthesis.phase import SYNTHESIS
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A phase, its flow, and how many task runs one run of it makes."""
+    """A phase and its flow."""
 
     definition: PhaseDefinition
     flow: Callable[..., Awaitable[Any]]
-    task_runs: int
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage(QUALIFY, qualify, 5),
-    Stage(ARCHAEOLOGY, archaeology, 1),
-    Stage(CONTAINERIZE, containerize, 1),
-    Stage(SYNTHESIS, synthesis, 1),
-    Stage(CAPTURE, capture, 1),
+    Stage(QUALIFY, qualify),
+    Stage(ARCHAEOLOGY, archaeology),
+    Stage(CONTAINERIZE, containerize),
+    Stage(SYNTHESIS, synthesis),
+    Stage(CAPTURE, capture),
 )
 
 DEFINITIONS: Sequence[PhaseDefinition] = tuple(stage.definition for stage in STAGES)

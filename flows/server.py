@@ -1,7 +1,8 @@
 """A Prefect server for one run, where none is configured: on loopback, its data under `<home>/prefect`.
 
 The recorder of task runs gets large batches: with the default of one, task runs show up late and are lost when the server
-stops. So the server is stopped only when every task run that ended is recorded as ended.
+stops. So the server is stopped only when every task run that ended is recorded as ended. It is in a session of its own,
+so that Ctrl-C reaches it last, and tied to this process by a pipe, so that it ends also where this process is killed.
 """
 
 import asyncio
@@ -11,11 +12,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 import httpx
@@ -23,10 +22,6 @@ import httpx
 from blocks.errors import ServiceMissingError
 from blocks.settings import Settings
 
-if TYPE_CHECKING:
-    from prefect.client.orchestration import PrefectClient
-
-Found = TypeVar("Found")
 READY_SEC = 120
 _PAGE = 200
 RECORDED_SEC = 60
@@ -50,12 +45,13 @@ class Server:
 
 def server_environment(home: Path) -> dict[str, str]:
     """Environment of a server, and of a client that opens the UI on the same data later."""
-    return {**os.environ, **_SERVER, "PREFECT_HOME": str((home / "prefect").absolute())}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_LOGGING_")}
+    return {**kept, **_SERVER, "PREFECT_HOME": str((home / "prefect").absolute())}
 
 
-def serve_argv(port: int) -> list[str]:
-    """Command line of a server on loopback."""
-    return [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+def serve_argv(port: int, *, module: str = "prefect") -> list[str]:
+    """Command line of a server on loopback. Module `flows.tether` ends it with its standard input."""
+    return [sys.executable, "-m", module, "server", "start", "--host", "127.0.0.1", "--port", str(port)]
 
 
 def configured_url(settings: Settings) -> str | None:
@@ -82,9 +78,9 @@ def prefect_server(settings: Settings) -> Iterator[Server]:
     log = settings.home / "prefect" / "server.log"
     with log.open("ab") as output:
         process = subprocess.Popen(
-            serve_argv(port),
+            serve_argv(port, module="flows.tether"),
             env=server_environment(settings.home),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -101,50 +97,28 @@ def prefect_server(settings: Settings) -> Iterator[Server]:
                 process.wait()
 
 
-async def await_recorded(flow_run_id: str, expected: int) -> int:
-    """Wait until the server has all task runs below a flow run, each in a final state.
+async def await_recorded(task_runs: Collection[UUID]) -> int:
+    """Wait until the server has these task runs, each in a final state.
 
     Task runs reach the server as events, some time after they ended here.
-
-    Args:
-        flow_run_id: the run at the top.
-        expected: how many task runs were made in it and its subflows.
 
     Returns:
         How many are not recorded after a minute; 0 is what it should be.
     """
     from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterId
 
+    missing = set(task_runs)
     deadline = time.monotonic() + RECORDED_SEC
     async with get_client() as client:
-        while True:
-            recorded = await _final_task_runs(client, flow_run_id)
-            if recorded >= expected or time.monotonic() > deadline:
-                return max(0, expected - recorded)
-            await asyncio.sleep(0.5)
-
-
-async def _final_task_runs(client: "PrefectClient", flow_run_id: str) -> int:
-    """Final task runs of a flow run and the flow runs below it, counted page by page; subflows' own markers left out."""
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterParentFlowRunId
-
-    ids, level = [UUID(flow_run_id)], [UUID(flow_run_id)]
-    while level:
-        parents = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=level))
-        level = [run.id for run in await _pages(partial(client.read_flow_runs, flow_run_filter=parents))]
-        ids += level
-    inside = FlowRunFilter(id=FlowRunFilterId(any_=ids))
-    runs = await _pages(partial(client.read_task_runs, flow_run_filter=inside))
-    states = [run.state for run in runs if run.state is not None]
-    return sum(1 for state in states if state.is_final() and state.state_details.child_flow_run_id is None)
-
-
-async def _pages(read: Callable[..., Awaitable[list[Found]]]) -> list[Found]:
-    """All pages of a listing; the server gives at most 200 at a time."""
-    found: list[Found] = []
-    while page := await read(limit=_PAGE, offset=len(found)):
-        found += page
-    return found
+        while missing and time.monotonic() < deadline:
+            asked = sorted(missing)[:_PAGE]
+            runs = await client.read_task_runs(task_run_filter=TaskRunFilter(id=TaskRunFilterId(any_=asked)))
+            recorded = {run.id for run in runs if run.state is not None and run.state.is_final()}
+            missing -= recorded
+            if not recorded:
+                await asyncio.sleep(0.5)
+    return len(missing)
 
 
 def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

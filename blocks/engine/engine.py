@@ -185,6 +185,10 @@ class Engine:
         """Remove containers of ours whose owner is dead or whose deadline is past. Returns how many."""
         return reaper.reap(self.api)
 
+    def remove_own(self) -> int:
+        """Remove every container this process has started, through whichever connection. Returns how many."""
+        return reaper.remove_owned(self.api, self.owner)
+
     def _image(self, reference: str) -> dict[str, Any]:
         return inspect_image(self.api, reference)
 

@@ -1,7 +1,7 @@
 """Removes containers that a process of ours left behind; never one that somebody may still be using."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from docker import APIClient
 from pydantic import ValidationError
@@ -18,19 +18,36 @@ LATE_SEC = 60
 
 def reap(api: APIClient) -> int:
     """Remove containers whose owner is dead or whose deadline is past."""
+    return _remove(api, lambda labels: is_left_over(labels, time.time()))
+
+
+def remove_owned(api: APIClient, owner: Owner) -> int:
+    """Remove the containers of one process, whatever it is doing with them."""
+    return _remove(api, lambda labels: _same_process(labels, owner))
+
+
+def _remove(api: APIClient, chosen: Callable[[Mapping[str, str]], bool]) -> int:
     with engine_faults("listing containers"):
         rows = api.containers(all=True, filters={"label": OWNER})
     removed = 0
     for row in rows:
-        if not is_left_over(row.get("Labels") or {}, time.time()):
+        if not chosen(row.get("Labels") or {}):
             continue
         try:
-            with engine_faults("removing a left-over container"):
+            with engine_faults("removing a container"):
                 api.remove_container(row["Id"], force=True, v=True)
         except ContainerEndedError:
             continue
         removed += 1
     return removed
+
+
+def _same_process(labels: Mapping[str, str], owner: Owner) -> bool:
+    try:
+        found = Owner.model_validate_json(labels.get(OWNER, ""))
+    except ValidationError:
+        return False
+    return (found.host, found.pid, found.start_ticks) == (owner.host, owner.pid, owner.start_ticks)
 
 
 def is_left_over(labels: Mapping[str, str], now: float) -> bool:

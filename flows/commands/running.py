@@ -1,61 +1,28 @@
 """Commands that run flows: `run`, `ingest`, `publish`. Each has a Prefect server for its duration."""
 
 import asyncio
-import contextlib
-import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.live import Live
 from rich.markup import escape
-from rich.table import Table
 
 from blocks.catalog import query
 from blocks.errors import UsageError
 from blocks.records import Phase
 from blocks.settings import Settings, load_settings
-from flows.commands.output import coloured, console, print_json
+from blocks.workshop import Workshop
+from flows.commands.hosting import with_server
+from flows.commands.output import console, print_json
 from flows.commands.reading import print_funnel
-from flows.progress import Event, listener
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from flows.ingest import Intake
+    from flows.nightly import RunReport
+    from tasks.publish.phase import Published
+
 _SAMPLE = Path(__file__).parents[2] / "data" / "sample"
-
-
-class Board:
-    """The progress display: one row per candidate, one column per phase."""
-
-    def __init__(self) -> None:
-        self.cells: dict[str, dict[Phase, str]] = {}
-        self.notes: list[str] = []
-
-    def hear(self, event: Event) -> None:
-        """Take an event in; without a terminal it is printed as a line."""
-        row = self.cells.setdefault(event.label, {})
-        if event.outcome is None:
-            row[event.phase] = "[dim]running[/dim]"
-        else:
-            mark = " [dim](reused)[/dim]" if event.reused else f" [dim]{event.seconds:.0f} s[/dim]"
-            row[event.phase] = coloured(event.outcome) + mark
-            if not event.reused and event.outcome != "passed":
-                code = f" {event.reason_code}" if event.reason_code else ""
-                self.notes.append(f"{event.label} {event.phase}: {event.outcome}{code}: {event.message[:300]}")
-        if not console.is_terminal:
-            said = row[event.phase]
-            console.print(f"{escape(event.label)}  {event.phase}  {said}", soft_wrap=True)
-
-    def __rich__(self) -> Table:
-        """The table as it stands."""
-        table = Table(header_style="bold")
-        table.add_column("candidate")
-        for phase in list(Phase)[:-1]:
-            table.add_column(phase)
-        for label, cells in self.cells.items():
-            table.add_row(escape(label), *(cells.get(phase, "") for phase in list(Phase)[:-1]))
-        return table
 
 
 def run(
@@ -68,29 +35,28 @@ def run(
 ) -> None:
     """Take in the inbox, bring every candidate as far as it goes, publish; ends with the funnel."""
     settings = load_settings()
+    Workshop(settings).engine.describe()  # without an engine nothing can be built: said before anything begins
     wanted = _chosen(settings, candidate or [], retry)
 
-    async def work() -> tuple[object, int]:
+    async def work() -> "RunReport":
         from flows.nightly import nightly
-        from flows.server import await_recorded
 
-        report = await nightly(wanted, publish)
-        unrecorded = await await_recorded(report.flow_run_id, report.task_runs)
-        return report, unrecorded
+        return await nightly(wanted, publish)
 
-    report, unrecorded = with_server(settings, work, quiet=as_json)
-    from flows.nightly import RunReport
-
-    assert isinstance(report, RunReport)
+    hosted = with_server(settings, work, quiet=as_json)
+    report = hosted.result
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         for taken in report.taken:
             if not taken.accepted:
-                console.print(f"[yellow]refused[/yellow] {escape(taken.message)}", soft_wrap=True)
+                console.print(
+                    f"[yellow]refused[/yellow] {escape(taken.name)} {taken.reason_code}: {escape(taken.message)}",
+                    soft_wrap=True,
+                )
         print_funnel(settings)
         console.print(
-            f"{report.containers} containers started, {report.task_runs} task runs, {unrecorded} not recorded"
+            f"{report.containers} containers started, {hosted.task_runs} task runs, {hosted.unrecorded} not recorded"
         )
         if report.release:
             console.print(f"release {report.release}: {settings.releases / 'latest'}", soft_wrap=True)
@@ -109,27 +75,26 @@ def ingest(
     """Take in the items of the inbox: consented ones become candidates, redacted before the first write."""
     settings = load_settings()
 
-    async def work() -> list[object]:
+    async def work() -> "Intake":
         from blocks.catalog import index
         from blocks.lake import open_store
         from flows.ingest import ingest as ingest_flow
 
-        taken = await ingest_flow(list(inbox or settings.inboxes))
+        intake = await ingest_flow(list(inbox or settings.inboxes))
         await asyncio.to_thread(index, open_store(settings), settings)
-        return list(taken)
+        return intake
 
-    taken = with_server(settings, work, quiet=as_json)
-    from tasks.ingest.steps import Taken
-
-    items = [item for item in taken if isinstance(item, Taken)]
+    intake = with_server(settings, work, quiet=as_json).result
     if as_json:
-        print_json([item.model_dump(mode="json") for item in items])
+        print_json(intake.model_dump(mode="json"))
     else:
-        for item in items:
+        for item in intake.taken:
             said = "[green]accepted[/green]" if item.accepted else f"[yellow]refused[/yellow] {item.reason_code}"
             again = " [dim](seen before)[/dim]" if item.reused else ""
             console.print(f"{escape(item.name)}  {said}{again}  {escape(item.message)}", soft_wrap=True)
-    if any(not item.accepted for item in items):
+        for crash in intake.crashed:
+            console.print(f"[red]crashed[/red] {escape(crash)}", soft_wrap=True)
+    if intake.crashed or any(not item.accepted for item in intake.taken):
         raise typer.Exit(1)
 
 
@@ -139,7 +104,7 @@ def publish(
     """Write a release of everything that is verified, also where nothing is new."""
     settings = load_settings()
 
-    async def work() -> object:
+    async def work() -> "Published | None":
         from blocks.catalog import index
         from blocks.lake import open_store
         from flows.publish import publish as publish_flow
@@ -148,59 +113,13 @@ def publish(
         await asyncio.to_thread(index, open_store(settings), settings)
         return published
 
-    published = with_server(settings, work, quiet=as_json)
-    from tasks.publish.phase import Published
-
-    if not isinstance(published, Published):
+    published = with_server(settings, work, quiet=as_json).result
+    if published is None:
         raise UsageError("nothing is verified yet; run `envmill run`, and `envmill status` to see why")
     if as_json:
         print_json(published.model_dump(mode="json"))
     else:
         console.print(f"release {published.version} with {len(published.results)} environments: {published.folder}")
-
-
-def with_server(settings: Settings, work: Callable[[], Awaitable[Result]], *, quiet: bool) -> Result:
-    """Do async work with a Prefect server, showing progress; the server is ours only where none is configured."""
-    settings.home.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("PREFECT_HOME", str((settings.home / "prefect").absolute()))
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
-    os.environ.setdefault("DO_NOT_TRACK", "1")
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    from flows.server import prefect_server
-
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    with prefect_server(settings) as server, temporary_settings({PREFECT_API_URL: server.api_url}), _shown(quiet):
-        return asyncio.run(_awaited(work))
-
-
-async def _awaited(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Do the work, then send what Prefect's log handler still holds, while the server is there."""
-    from prefect.logging.handlers import APILogHandler
-
-    try:
-        return await work()
-    finally:
-        await APILogHandler.aflush()
-
-
-@contextlib.contextmanager
-def _shown(quiet: bool) -> Iterator[None]:
-    if quiet:
-        yield
-        return
-    board = Board()
-    mark = listener.set(board.hear)
-    try:
-        if console.is_terminal:
-            with Live(board, console=console, refresh_per_second=4):
-                yield
-        else:
-            yield
-    finally:
-        listener.reset(mark)
-        for note in board.notes:
-            console.print(escape(note), soft_wrap=True)
 
 
 def _chosen(settings: Settings, candidates: list[str], retry: str | None) -> list[str]:

@@ -2,11 +2,13 @@
 
 import asyncio
 import tempfile
+import traceback
 from pathlib import Path
 
 from prefect import task
 from prefect.runtime import flow_run
 
+from blocks.errors import EnvmillError, PermanentError
 from blocks.lake import ObjectStore
 from blocks.lake.open import open_store_at
 from blocks.prefect_options import RETRY
@@ -16,6 +18,7 @@ from blocks.workshop import Workshop, open_workshop
 from tasks.ingest.commit import commit_contribution, find_committed
 from tasks.ingest.contribution import ingest_contribution
 from tasks.ingest.inbox import download_item, find_folders, read_item
+from tasks.ingest.raw import clean
 
 _REMOTE = "s3://"
 
@@ -62,6 +65,18 @@ def take(folder: Path, store: ObjectStore, flow_run_id: str | None = None) -> Ta
 
 
 def _take_in(address: str, workshop: Workshop) -> Taken:
+    """The boundary where the text of unexpected errors ends: it may hold what was not redacted, and Prefect keeps it."""
+    try:
+        return _taken(address, workshop)
+    except EnvmillError:
+        raise
+    except Exception as error:  # noqa: BLE001 - named boundary, see above
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    raise PermanentError(f"{clean(address.rpartition('/')[2])}: {said}; this is a fault of envmill, please report it")
+
+
+def _taken(address: str, workshop: Workshop) -> Taken:
     """Items of a remote inbox are copied into a temporary folder: what is not redacted stays nowhere."""
     if not address.startswith(_REMOTE):
         return take(Path(address), workshop.store, workshop.flow_run_id)
