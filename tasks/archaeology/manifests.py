@@ -4,8 +4,8 @@ Sources: PEP 621 `[project]`, PEP 735 `[dependency-groups]`, `[tool.poetry]`, `[
 `[tool.uv]`, setup.cfg, literals in setup.py (by syntax tree), requirements files, tox.ini.
 """
 
-import ast
 import configparser
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 
 from blocks.records import Record
 from blocks.trees import Tree
-from tasks.archaeology.poetry import poetry_requirements
+from tasks.archaeology.poetry import poetry_python, poetry_requirements
+from tasks.archaeology.setup_py import setup_literals
 
 _TEST_GROUP = re.compile(r"^(tests?|testing|test[-_].*|.*[-_]tests?|pytest|unit|unittests?)$", re.I)
 _DEV_GROUP = re.compile(r"^(dev|develop|development|dev[-_].*|all)$", re.I)
@@ -46,7 +47,7 @@ class Declared(Record):
 def read_manifests(tree: Tree) -> Declared | None:
     """What the project at the root of the tree declares; None where there is no Python manifest."""
     project = _toml(tree, "pyproject.toml")
-    setup_cfg, setup_py = _ini(tree, "setup.cfg"), _setup_literals(_text(tree, "setup.py"))
+    setup_cfg, setup_py = _ini(tree, "setup.cfg"), setup_literals(_text(tree, "setup.py"))
     named_files = [path for path in tree if _TEST_FILES.match(path) or path in ("requirements.txt",)]
     if not project and not setup_cfg and "setup.py" not in tree and not named_files:
         return None
@@ -62,14 +63,17 @@ def read_manifests(tree: Tree) -> Declared | None:
     groups = _groups(project, setup_cfg, setup_py)
     test = _tests(groups, tree)
     build = _strings(_table(project, "build-system").get("requires")) or ("setuptools", "wheel")
-    name = _first(
-        table.get("name"),
-        _table(project, "tool", "poetry").get("name"),
-        setup_cfg.get("metadata", {}).get("name"),
-        *setup_py.get("name", ()),
+    name = _distribution_name(
+        _first(
+            table.get("name"),
+            _table(project, "tool", "poetry").get("name"),
+            setup_cfg.get("metadata", {}).get("name"),
+            *setup_py.get("name", ()),
+        )
     )
     requires_python = _first(
         table.get("requires-python"),
+        poetry_python(_table(project, "tool", "poetry")),
         setup_cfg.get("options", {}).get("python_requires"),
         *setup_py.get("python_requires", ()),
     )
@@ -82,33 +86,41 @@ def read_manifests(tree: Tree) -> Declared | None:
     kept_runtime, dropped = _fetchable(runtime, own_name=name, groups=groups)
     kept_test, dropped_test = _fetchable(test, own_name=name, groups=groups)
     kept_features, _ = _fetchable(features, own_name=name, groups=groups)
+    kept_build, dropped_build = _fetchable(build, own_name=name, groups=groups)
     return Declared(
         name=name,
         requires_python=requires_python,
         runtime=kept_runtime,
         test=kept_test,
         features=kept_features,
-        build=build,
+        build=kept_build,
         build_backend=_string(_table(project, "build-system").get("build-backend")),
         dynamic_version="version" in _strings(table.get("dynamic")) or "setuptools_scm" in str(build),
-        left_out=(*dropped, *dropped_test),
+        left_out=(*dropped, *dropped_test, *dropped_build),
     )
 
 
-def requirement_lines(tree: Tree, path: str, *, depth: int = 0) -> Iterator[str]:
-    """Requirement lines of a requirements file, following `-r` and `-c`-less includes up to three deep."""
-    folder = path.rpartition("/")[0]
-    for raw in _text(tree, path).replace("\\\n", " ").splitlines():
-        line = re.sub(r"(^|\s)#.*$", "", raw).strip()
-        include = re.match(r"^(?:-r|--requirement)[ =]?(\S+)$", line)
-        if include and depth < 3:
-            target = f"{folder}/{include[1]}".strip("/")
-            if target in tree:
-                yield from requirement_lines(tree, target, depth=depth + 1)
-        elif line and not line.startswith("-"):
-            yield re.sub(r"\s--hash=\S+", "", line).strip()
-        elif re.match(r"^(-e|--editable)", line):
-            yield line
+def requirement_lines(tree: Tree, path: str) -> Iterator[str]:
+    """Requirement lines of a requirements file, following `-r`; a file that was read already is not read again.
+
+    An editable install comes as its path (`.[test]`); other options, constraints and hashes are left out.
+    """
+    waiting, read = [path], {path}
+    while waiting:
+        current = waiting.pop(0)
+        folder = posixpath.dirname(current)
+        for raw in _text(tree, current).replace("\\\n", " ").splitlines():
+            line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+            option = re.match(r"^(?:(-r|--requirement)|-e|--editable)[ =]?(\S.*)$", line)
+            if option and option[1]:
+                target = posixpath.normpath(posixpath.join(folder, option[2]))
+                if target in tree and target not in read:
+                    read.add(target)
+                    waiting.append(target)
+            elif option:
+                yield option[2]
+            elif line and not line.startswith("-"):
+                yield re.sub(r"\s--hash=\S+", "", line).strip()
 
 
 def _groups(
@@ -167,91 +179,59 @@ def _tox_deps(tree: Tree) -> Iterator[str]:
 
 
 def _fetchable(
-    items: Iterable[str], *, own_name: str | None, groups: Mapping[str, tuple[str, ...]], depth: int = 0
+    items: Iterable[str], *, own_name: str | None, groups: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Requirements an index can serve, and those it cannot. `own[extra]` is replaced by that extra's requirements."""
+    """Requirements an index can serve, and those it cannot. `own[extra]` and `.[extra]` are replaced by that extra's."""
     kept: dict[str, None] = {}
     dropped: dict[str, None] = {}
-    for item in items:
+    waiting, opened = list(items), set[str]()
+    while waiting:
+        item = waiting.pop(0)
+        here = re.match(r"^(?:file:)?\./?(?:\[([\w\s,.-]+)\])?$", item)
         try:
-            requirement = Requirement(item)
+            requirement = None if here else Requirement(item)
         except InvalidRequirement:
             dropped[item] = None
             continue
-        if own_name and canonicalize_name(requirement.name) == canonicalize_name(own_name):
-            inner = [need for extra in requirement.extras for need in groups.get(extra, ())]
-            if depth < 3 and inner:
-                more, lost = _fetchable(inner, own_name=own_name, groups=groups, depth=depth + 1)
-                kept.update(dict.fromkeys(more))
-                dropped.update(dict.fromkeys(lost))
-        elif requirement.url:
+        if here:
+            extras = {extra.strip() for extra in (here[1] or "").split(",")}
+        elif requirement and own_name and canonicalize_name(requirement.name) == canonicalize_name(own_name):
+            extras = requirement.extras
+        elif requirement and requirement.url:
             dropped[item] = None
+            continue
         else:
             kept[str(requirement)] = None
+            continue
+        for extra in sorted(extras - opened):
+            opened.add(extra)
+            waiting[:0] = groups.get(extra, ())
     return tuple(kept), tuple(dropped)
 
 
 def _expand_groups(groups: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """PEP 735 groups with their includes resolved."""
+    """PEP 735 groups with their includes resolved, each once; names are compared normalised."""
+    by_name = {canonicalize_name(name): value for name, value in groups.items() if isinstance(value, list)}
 
-    def items(name: str, seen: frozenset[str]) -> Iterator[str]:
-        value = groups.get(name)
-        for item in value if isinstance(value, list) else ():
+    def items(name: str) -> Iterator[str]:
+        opened = {canonicalize_name(name)}
+        waiting: list[object] = list(by_name.get(canonicalize_name(name), ()))
+        while waiting:
+            item = waiting.pop(0)
+            inner = item.get("include-group") if isinstance(item, dict) else None
             if isinstance(item, str):
                 yield item
-            elif isinstance(item, dict) and (inner := item.get("include-group")) and inner not in seen:
-                yield from items(str(inner), seen | {str(inner)})
+            elif isinstance(inner, str) and canonicalize_name(inner) not in opened:
+                opened.add(canonicalize_name(inner))
+                waiting[:0] = by_name.get(canonicalize_name(inner), ())
 
-    return {name: tuple(items(name, frozenset({name}))) for name in groups}
-
-
-def _setup_literals(source: str) -> dict[str, tuple[str, ...]]:
-    """Literal keyword arguments of setup(), also through names that are assigned literals at module level."""
-    try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return {}
-    names = {
-        target.id: node.value
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    found: dict[str, tuple[str, ...]] = {}
-    for node in ast.walk(module):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
-            for keyword in node.keywords:
-                if keyword.arg:
-                    value = _literal(keyword.value, names)
-                    if keyword.arg == "extras_require" and isinstance(value, dict):
-                        found.update({f"extras_require:{key}": _strings(item) for key, item in value.items()})
-                    elif isinstance(value, str):
-                        found[keyword.arg] = (value,)
-                    else:
-                        found[keyword.arg] = _strings(value)
-    return found
-
-
-def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> object:
-    if isinstance(node, ast.Name):
-        return _literal(names[node.id], {}) if node.id in names else None
-    if isinstance(node, ast.Dict):
-        return {
-            key.value: _literal(value, names)
-            for key, value in zip(node.keys, node.values, strict=True)
-            if isinstance(key, ast.Constant)
-        }
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, MemoryError, RecursionError):
-        return None
+    return {name: tuple(items(name)) for name in groups}
 
 
 def _toml(tree: Tree, path: str) -> dict[str, object]:
     try:
         return tomllib.loads(_text(tree, path))
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -278,6 +258,11 @@ def _table(value: Mapping[str, object], *names: str) -> Mapping[str, object]:
 
 def _as_table(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
+
+
+def _distribution_name(name: str | None) -> str | None:
+    """The name, where it is one: it becomes an argument and a file name later."""
+    return name if name and re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name) else None
 
 
 def _string(value: object) -> str | None:

@@ -14,25 +14,29 @@ from blocks.records import Record
 from blocks.trees import Tree
 
 _DROPPED_ALONE = re.compile(
-    r"^(-v+|-q+|-s|-x|-l|--verbose|--quiet|--exitfirst|--lf|--ff|--nf|--sw|--cov|--cov-(append|branch)|--no-cov|--showlocals"
-    r"|--collect-only|--co|--full-trace|--disable-warnings|--benchmark-.*|--durations=?.*|--tb=.*|--color=.*|--capture=.*"
-    r"|--cov(-[\w-]+)?=.*|--junit-?xml=.*|--html=.*|--self-contained-html|--maxfail=.*|--reruns=?.*|--dist=.*|--numprocesses=.*"
-    r"|-n\d+|-nauto|--timeout=.*|--report-log=.*|--show-capture=.*|--random-order.*|--randomly-.*|-r[a-zA-Z]*)$"
+    r"^(-[vqsxl]+|--verbose|--quiet|--exitfirst|--lf|--last-failed|--ff|--failed-first|--nf|--new-first|--sw"
+    r"|--stepwise|--sw-skip|--stepwise-skip|--cov|--cov-(append|branch)|--no-cov|--showlocals|--collect-only|--co"
+    r"|--full-trace|--disable-warnings|--benchmark-.*|--self-contained-html|--random-order.*|--randomly-.*|-r[a-zA-Z]*"
+    r"|-n(\d+|auto|logical)|-k.+|-c.+)$"
 )
-_DROPPED_WITH_VALUE = frozenset(
-    {"-n", "--numprocesses", "--dist", "--maxfail", "--tb", "--durations", "--junitxml", "--junit-xml", "--cov", "-k"}
-    | {
-        "--cov-report",
-        "--cov-config",
-        "--cov-fail-under",
-        "--color",
-        "--html",
-        "-c",
-        "--rootdir",
-        "--deselect",
-        "--reruns",
+_WITH_VALUE = frozenset(
+    {
+        "-n",
+        "--numprocesses",
+        "--dist",
+        "--maxfail",
+        "--tb",
+        "--durations",
+        "--durations-min",
+        "--junitxml",
+        "--junit-xml",
     }
+    | {"--junit-prefix", "--html", "--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "-k"}
+    | {"-c", "--config-file", "--rootdir", "--confcutdir", "--basetemp", "--deselect", "--reruns", "--reruns-delay"}
+    | {"--timeout", "--color", "--code-highlight", "--capture", "--show-capture", "--report-log", "--log-file"}
 )
+"""Dropped with the word that follows, or with what follows `=`."""
+_KEY = re.compile(r"\w[\w.-]*")
 _DROPPED_KEYS = frozenset({"addopts", "cache_dir", "junit_family", "junit_suite_name", "log_file", "required_plugins"})
 
 
@@ -45,22 +49,28 @@ class PytestConfig(Record):
 
 
 def read_pytest_config(tree: Tree) -> PytestConfig:
-    """The configuration pytest would choose at the root of the tree, by its own order of precedence."""
+    """The configuration pytest would choose at the root of the tree, by its own order of precedence.
+
+    Source: docs.pytest.org/en/stable/reference/customize.html. A pytest.toml or pytest.ini wins also where it is empty.
+    """
     for path, section in (
+        ("pytest.toml", "pytest"),
+        (".pytest.toml", "pytest"),
         ("pytest.ini", "pytest"),
         (".pytest.ini", "pytest"),
-        ("pyproject.toml", ""),
+        ("pyproject.toml", "tool.pytest"),
         ("tox.ini", "pytest"),
         ("setup.cfg", "tool:pytest"),
     ):
         if path not in tree:
             continue
         text = tree[path].content.decode("utf-8", "replace")
-        found = _from_toml(text) if path.endswith(".toml") else _from_ini(text, section)
+        found = _from_toml(text, section) if path.endswith(".toml") else _from_ini(text, section)
         if found is not None:
-            lines = tuple(f"{key} = {_ini_value(value)}" for key, value in found.items() if key not in _DROPPED_KEYS)
+            kept = {key: value for key, value in found.items() if _KEY.fullmatch(key) and key not in _DROPPED_KEYS}
+            lines = tuple(f"{key} = {_ini_value(value)}" for key, value in kept.items())
             return PytestConfig(ini_lines=lines, arguments=kept_arguments(found.get("addopts", "")), found_in=path)
-        if path in ("pytest.ini", ".pytest.ini"):
+        if path.lstrip(".") in ("pytest.toml", "pytest.ini"):
             return PytestConfig(found_in=path)
     return PytestConfig()
 
@@ -80,14 +90,14 @@ def kept_arguments(addopts: str) -> tuple[str, ...]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in _DROPPED_WITH_VALUE:
+        elif word in _WITH_VALUE:
             following = words[position + 1] if position + 1 < len(words) else "-"
             skip = not following.startswith("-")
-        elif word == "-m":
-            expression = words[position + 1] if position + 1 < len(words) else ""
+        elif word == "-m" or re.match(r"^-m.", word):
+            expression = word[2:].removeprefix("=") or "".join(words[position + 1 : position + 2])
             kept += ["-m", expression] if expression.lstrip().startswith("not ") else []
-            skip = True
-        elif not _DROPPED_ALONE.match(word):
+            skip = word == "-m"
+        elif word.partition("=")[0] not in _WITH_VALUE and not _DROPPED_ALONE.match(word):
             kept.append(word)
     return tuple(kept)
 
@@ -101,13 +111,16 @@ def _from_ini(text: str, section: str) -> dict[str, str] | None:
     return dict(parser.items(section)) if parser.has_section(section) else None
 
 
-def _from_toml(text: str) -> dict[str, str] | None:
+def _from_toml(text: str, section: str) -> dict[str, str] | None:
+    """Of pyproject.toml `[tool.pytest.ini_options]`, else pytest 9's own `[tool.pytest]`; of pytest.toml `[pytest]`."""
     try:
-        pytest = tomllib.loads(text).get("tool", {}).get("pytest", {})
-    except tomllib.TOMLDecodeError:
+        table: object = tomllib.loads(text)
+    except (ValueError, RecursionError):
         return None
-    options = pytest.get("ini_options") if isinstance(pytest, dict) and "ini_options" in pytest else pytest
-    if not isinstance(options, dict) or not options:
+    for name in section.split("."):
+        table = table.get(name) if isinstance(table, dict) else None
+    options = table.get("ini_options", table) if isinstance(table, dict) else None
+    if not isinstance(options, dict) or (options is table and not options):
         return None
     return {key: _toml_value(key, value) for key, value in options.items()}
 
@@ -119,4 +132,4 @@ def _toml_value(key: str, value: object) -> str:
 
 
 def _ini_value(value: str) -> str:
-    return "\n    ".join(value.split("\n"))
+    return "\n    ".join(value.splitlines())

@@ -1,0 +1,90 @@
+"""What archaeology asks of a stack: which test files are its, what recipe the manifests give, how it is fetched."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from blocks.engine import Engine
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.records import ObstacleRow, ReasonCode
+from blocks.settings import Settings
+from blocks.trees import Tree
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a stack works with."""
+
+    engine: Engine
+    store: ObjectStore
+    settings: Settings
+    candidate_id: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a plan may know beside the trees."""
+
+    as_of: datetime
+    """When the outcome was committed; nothing released later is used."""
+    nearest_tag: str | None
+    hidden_paths: tuple[str, ...]
+    """The outcome's test files."""
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """Why no recipe can be made."""
+
+    reason_code: ReasonCode
+    message: str
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What fetching gave: the recipe with its packages, or why not; and what stood in the way."""
+
+    recipe: Recipe | None
+    obstacles: tuple[ObstacleRow, ...] = ()
+    failure: str = ""
+    log: str = ""
+
+
+class Planned(Protocol):
+    """A recipe without packages yet."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe, its packages still empty."""
+        ...
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was declared and no index can serve."""
+        ...
+
+    def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
+        """Resolve and download, with a network and without any code of the repository.
+
+        Raises:
+            TransientError: the index could not be reached.
+        """
+        ...
+
+
+class Stack(Protocol):
+    """One stack."""
+
+    @property
+    def name(self) -> str:
+        """Its name in recipes."""
+        ...
+
+    def claims_test(self, path: str) -> bool:
+        """Whether a test file of this name belongs to this stack."""
+        ...
+
+    def plan(self, start: Tree, solution: Tree, facts: Facts) -> Planned | NoPlan | None:
+        """Read both trees' manifests as data; None where the trees hold no manifest of this stack."""
+        ...
