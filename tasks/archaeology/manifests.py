@@ -23,6 +23,8 @@ _DEV_GROUP = re.compile(r"^(dev|develop|development|dev[-_].*|all)$", re.I)
 _TOOL_GROUP = re.compile(
     r"doc|lint|typ(e|ing)|mypy|bench|release|publish|format|style|pre-?commit|build|ci$|sphinx", re.I
 )
+_MOST_GROUPS = 100
+"""Groups that one group may include; more is no project but an attempt to keep us busy."""
 _TEST_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(tests?|testing)([-_.][\w-]+)?\.(txt|in)$")
 _DEV_FILES = re.compile(r"^(requirements/|requirements[-_./])?([\w-]*[-_.])?(dev|develop|ci)([-_.][\w-]+)?\.(txt|in)$")
 
@@ -221,7 +223,7 @@ def _expand_groups(groups: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
             inner = item.get("include-group") if isinstance(item, dict) else None
             if isinstance(item, str):
                 yield item
-            elif isinstance(inner, str) and canonicalize_name(inner) not in opened:
+            elif isinstance(inner, str) and canonicalize_name(inner) not in opened and len(opened) < _MOST_GROUPS:
                 opened.add(canonicalize_name(inner))
                 waiting[:0] = by_name.get(canonicalize_name(inner), ())
 

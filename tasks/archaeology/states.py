@@ -81,7 +81,8 @@ def carry(start: Tree, parent: Tree, change: Change) -> dict[str, File | None]:
             merged = merge_file(base.content, ours.content, after.content) if links == (None, None, None) else None
             if merged is None:
                 raise MergeConflictError(path)
-            result[path] = File(content=merged, executable=after.executable)
+            mode = after.executable if ours.executable == base.executable else ours.executable
+            result[path] = File(content=merged, executable=mode)
     return result
 
 
