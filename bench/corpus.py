@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from blocks.path_kinds import PathKind, kind_of
 from blocks.repositories import Commit, Repository
-from tasks.archaeology.split import PathKind, kind_of
 from tasks.ingest.consent import Scope
 from tasks.ingest.prompt import write_prompt_contribution
 

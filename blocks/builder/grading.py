@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from blocks.builder.places import AGENT_UID, TESTS, VERDICT, WORKSPACE
 from blocks.engine import ContainerSpec, Engine, Role
-from blocks.errors import PermanentError
+from blocks.errors import PermanentError, TransientError
 from blocks.records import Record
 from blocks.trees import Tree
 from blocks.vectors import TestVector
@@ -19,9 +19,9 @@ class _Reward(Record):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the grader said. `reward` None: no reward, an infrastructure fault shown by the grader's control run."""
+    """What the grader said."""
 
-    reward: float | None
+    reward: float
     vector: TestVector
     reasons: tuple[str, ...]
     seconds: float
@@ -39,6 +39,7 @@ def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_
         timeout_sec: deadline of the tests; the container gets two minutes on top.
 
     Raises:
+        TransientError: no reward: the grader's control run failed too, so that nobody can say.
         PermanentError: the grader left no details, which no submission can cause.
     """
     started = time.monotonic()
@@ -58,9 +59,9 @@ def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_
             return Verdict(0.0, empty, ("the container ran out of time or memory",), seconds, done.output)
         raise PermanentError(f"the grader ended with {done.exit_code} and left no details: {done.output[-1500:]}")
     vector, reasons = _details(details)
-    return Verdict(
-        _Reward.model_validate_json(reward).reward if reward else None, vector, reasons, seconds, done.output
-    )
+    if reward is None:
+        raise TransientError(f"grading in {image} gave no reward ({', '.join(reasons)}): {done.output[-1000:]}")
+    return Verdict(_Reward.model_validate_json(reward).reward, vector, reasons, seconds, done.output)
 
 
 def _details(content: bytes) -> tuple[TestVector, tuple[str, ...]]:

@@ -1,13 +1,13 @@
 """Runs of a project's tests in a container, through the same grader package that is published with each environment."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import blocks.grader
 from blocks.builder.places import GRADER, PYTHON, SYSTEM_PYTHON, WORKSPACE
 from blocks.engine import Container
 from blocks.errors import PermanentError
+from blocks.recipe import Recipe
 from blocks.trees import File
 from blocks.vectors import TestVector
 
@@ -18,23 +18,16 @@ def grader_tree() -> dict[str, File]:
     return {path.relative_to(root).as_posix(): File(content=path.read_bytes()) for path in sorted(root.rglob("*.py"))}
 
 
-def observe(
-    box: Container,
-    *,
-    ini_lines: Sequence[str],
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    timeout_sec: int,
-) -> TestVector:
+def observe(box: Container, recipe: Recipe, *, timeout_sec: int) -> TestVector:
     """Run the whole suite of the workspace as the container's own unprivileged user and return what each test did.
 
     Raises:
         PermanentError: the grader left no vector although it ended by itself.
     """
     files = {
-        "pytest.ini": "\n".join(["[pytest]", *ini_lines, ""]),
-        "arguments.json": json.dumps(list(arguments)),
-        "environment.json": json.dumps(dict(environment)),
+        "pytest.ini": "\n".join(["[pytest]", *recipe.ini_lines, ""]),
+        "arguments.json": json.dumps(list(recipe.arguments)),
+        "environment.json": json.dumps(dict(recipe.environment)),
     }
     grader = {f"grader/{path}": file for path, file in grader_tree().items()}
     box.put_tree({**grader, **{path: File(content=text.encode()) for path, text in files.items()}}, GRADER)

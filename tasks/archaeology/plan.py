@@ -14,17 +14,10 @@ from blocks.records import ReasonCode
 from blocks.trees import Tree
 from tasks.archaeology.manifests import Declared, read_manifests
 from tasks.archaeology.pytest_config import read_pytest_config
+from tasks.archaeology.stack import NoPlan
 
 RUNTIMES = ("3.11",)
 """Python versions a runtime image can be made for, best first."""
-
-
-@dataclass(frozen=True)
-class NoPlan:
-    """Why no recipe can be made."""
-
-    reason_code: ReasonCode
-    message: str
 
 
 @dataclass(frozen=True)
@@ -40,14 +33,11 @@ class Plan:
     left_out: tuple[str, ...]
 
 
-def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | None) -> Plan | NoPlan:
-    """Read both trees' manifests as data and plan the union of what they need."""
+def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | None) -> Plan | NoPlan | None:
+    """Read both trees' manifests as data and plan the union of what they need; None where one tree has no manifest."""
     declared, wanted = read_manifests(start), read_manifests(solution)
     if declared is None or wanted is None:
-        return NoPlan(
-            ReasonCode.STACK_NOT_SUPPORTED,
-            "no pyproject.toml, setup.cfg, setup.py or requirements file at the root; only Python projects are built yet",
-        )
+        return None
     runtime = next((version for version in RUNTIMES if _allows(declared, version) and _allows(wanted, version)), None)
     if runtime is None:
         return NoPlan(

@@ -1,10 +1,10 @@
 """Archaeology of one candidate, from outcome to a decision. No Prefect here; steps.py wraps it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from blocks.builder.dependencies import InstallError, ensure_dependency_image
-from blocks.engine import Engine, ensure_python_runtime
+from blocks.builder.dependencies import InstallError
+from blocks.builder.foundations import foundation_of
+from blocks.engine import Engine
 from blocks.lake import ObjectStore
 from blocks.path_kinds import Split, split
 from blocks.recipe import Recipe
@@ -13,9 +13,9 @@ from blocks.repositories import Repository
 from blocks.settings import Settings
 from blocks.trees import TreeUnsafeError
 from blocks.vectors import StateComparison, TestVector, compare_states
-from tasks.archaeology.plan import NoPlan, plan
 from tasks.archaeology.rebuild import test_state
-from tasks.archaeology.resolve import Attempt, attempts, resolve
+from tasks.archaeology.stack import Bench, Facts, NoPlan, Planned
+from tasks.archaeology.stacks import claimed, known_stacks, plan_build
 from tasks.archaeology.states import States, build_states, changed
 
 VERSION = 1
@@ -114,25 +114,21 @@ def reconstruct(
     _describe_change(dig, repository, parent)
     if not dig.states.carried:
         dig.obstacle("the outcome's change conflicts with the start tree", "whole end tree as solution", resolved=True)
-    if not any(path.endswith(".py") for path in dig.states.hidden):
+    if not claimed(list(dig.states.hidden)):
         return dig.end(
             Outcome.NEEDS_MODEL,
             ReasonCode.OUTCOME_HAS_NO_TESTS,
-            f"the outcome {end_commit[:12]} changes no test; hidden tests would have to be synthesized by a model",
+            f"the outcome {end_commit[:12]} changes no test of a stack that is built here ({known_stacks()}); hidden tests "
+            "would have to be synthesized by a model",
         )
-    planned = plan(
-        dig.states.start,
-        dig.states.solution,
-        as_of=outcome.committed_at,
-        nearest_tag=repository.nearest_tag(start_commit),
-    )
+    facts = Facts(outcome.committed_at, repository.nearest_tag(start_commit), tuple(sorted(dig.states.hidden)))
+    planned = plan_build(dig.states.start, dig.states.solution, facts)
     if isinstance(planned, NoPlan):
         return dig.end(Outcome.REJECTED, planned.reason_code, planned.message)
     dig.recipe = planned.recipe
     for item in planned.left_out:
         dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)
-    ways = attempts(planned.full, planned.union, planned.solution_only, outcome.committed_at)
-    return _build(dig, engine, store, settings, ways)
+    return _build(dig, Bench(engine, store, settings, candidate_id), planned)
 
 
 def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
@@ -144,55 +140,27 @@ def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
         dig.deletions += change.deletions
 
 
-def _build(
-    dig: _Dig,
-    engine: Engine,
-    store: ObjectStore,
-    settings: Settings,
-    ways: Sequence[Attempt],
-) -> Reconstruction:
+def _build(dig: _Dig, bench: Bench, planned: Planned) -> Reconstruction:
     assert dig.states is not None and dig.recipe is not None
-    runtime_image = ensure_python_runtime(engine, settings, dig.recipe.runtime)
+    foundation = foundation_of(dig.recipe)
+    runtime_image = foundation.runtime_image(bench.engine, bench.settings, dig.recipe)
     if runtime_image is None:
         return dig.end(Outcome.REJECTED, ReasonCode.RUNTIME_NOT_AVAILABLE, f"no runtime image for {dig.recipe.runtime}")
-    resolved = resolve(
-        engine,
-        store,
-        settings,
-        candidate_id=dig.candidate_id,
-        runtime_image=runtime_image,
-        runtime=dig.recipe.runtime,
-        project=dig.recipe.project_name,
-        ways=ways,
-    )
-    dig.obstacles.extend(resolved.obstacles)
-    if resolved.attempt is None:
-        return dig.end(Outcome.FAILED, ReasonCode.DEPENDENCIES_UNRESOLVED, resolved.failure[-1500:])
-    dig.recipe = dig.recipe.model_copy(
-        update={
-            "packages": resolved.packages,
-            "requirements": resolved.attempt.requirements,
-            "as_of": resolved.attempt.as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
-    )
+    fetched = planned.fetch(bench, runtime_image)
+    dig.obstacles.extend(fetched.obstacles)
+    if fetched.recipe is None:
+        return dig.end(Outcome.FAILED, ReasonCode.DEPENDENCIES_UNRESOLVED, fetched.failure[-1500:])
+    dig.recipe = fetched.recipe
     try:
-        image = ensure_dependency_image(
-            engine, store, dig.recipe, runtime_image, timeout_sec=settings.timeouts.install_sec
-        )
+        image = foundation.dependency_image(bench.engine, bench.store, bench.settings, dig.recipe, runtime_image)
     except InstallError as error:
         return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, str(error))
     for name, tree in (("before", dig.states.with_tests(dig.states.start)), ("after", dig.states.solution)):
-        run = test_state(
-            engine,
-            settings,
-            candidate_id=dig.candidate_id,
-            image=image,
-            recipe=dig.recipe,
-            start=dig.states.start,
-            state=tree,
-        )
-        dig.recipe = run.recipe
+        run = test_state(bench, foundation, image=image, recipe=dig.recipe, start=dig.states.start, state=tree)
         dig.obstacles.extend(run.obstacles)
+        if run.vector is None:
+            return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, run.failure[-1500:])
+        dig.recipe = run.recipe
         setattr(dig, name, run.vector)
     return _judge(dig)
 

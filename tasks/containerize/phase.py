@@ -2,8 +2,8 @@
 
 import time
 
+from blocks.builder.foundations import foundation_of
 from blocks.chain import Chain
-from blocks.engine import ensure_python_runtime
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Recipe
@@ -32,9 +32,9 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     start = chain.tree(Phase.ARCHAEOLOGY, "start.tar")
     identity = environment_id(candidate.repository, chain.candidate_id)
     started = time.monotonic()
-    runtime_image = ensure_python_runtime(workshop.engine, workshop.settings, recipe.runtime)
+    runtime_image = foundation_of(recipe).runtime_image(workshop.engine, workshop.settings, recipe)
     if runtime_image is None:
-        return _failed(writer, chain, identity, f"no runtime image for Python {recipe.runtime}")
+        return _failed(writer, chain, identity, f"no runtime image for {recipe.stack} {recipe.runtime}")
     built = seal(
         workshop.engine,
         workshop.store,

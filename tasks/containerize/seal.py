@@ -4,9 +4,9 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from blocks.builder.dependencies import ensure_dependency_image
-from blocks.builder.places import AGENT_USER, VENV, WORKSPACE
-from blocks.builder.project import install_editable, install_path, place_workspace
+from blocks.builder.foundations import foundation_of
+from blocks.builder.places import AGENT_USER, WORKSPACE
+from blocks.builder.project import place_workspace
 from blocks.engine import ContainerSpec, Engine, Role
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
@@ -14,7 +14,6 @@ from blocks.settings import Settings
 from blocks.trees import File, Tree, digest
 
 SEAL_VERSION = 1
-_PATH = f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin"
 
 
 @dataclass(frozen=True)
@@ -49,35 +48,32 @@ def seal(
 ) -> Sealed:
     """Build the image. The project's own build code runs as the unprivileged user, without a network."""
     timeout_sec = settings.timeouts.install_sec
-    below = ensure_dependency_image(engine, store, recipe, runtime_image, timeout_sec=timeout_sec)
+    foundation = foundation_of(recipe)
+    below = foundation.dependency_image(engine, store, settings, recipe, runtime_image)
     reference = environment_reference(recipe, start, below, environment_id)
     log: list[str] = []
     with engine.container(ContainerSpec(image=below, role=Role.BUILD, deadline_sec=timeout_sec + 120)) as box:
         place_workspace(box, start)
-        if recipe.install == "editable":
-            done = install_editable(box, recipe, timeout_sec=timeout_sec)
-            log.append(done.output)
-            if done.exit_code != 0:
-                return Sealed(
-                    reference, below, {}, "".join(log), f"install ended with {done.exit_code}: {done.output[-1500:]}"
-                )
-        else:
-            install_path(box, recipe)
+        installed = foundation.install(box, recipe, timeout_sec=timeout_sec)
+        log.append(installed.output)
+        if not installed.ok or installed.recipe != recipe:
+            why = installed.symptom or f"the install failed: {installed.output[-1500:]}"
+            return Sealed(reference, below, {}, "".join(log), f"archaeology could install it, this could not: {why}")
+        folders = [*foundation.sealed_folders(recipe)]
         for argv in (
-            ["find", VENV, "-xdev", "-user", AGENT_USER, "-exec", "chown", "-h", "root:root", "{}", "+"],
+            ["find", *folders, "-xdev", "-user", AGENT_USER, "-exec", "chown", "-h", "root:root", "{}", "+"],
             ["find", "/tmp", "/var/tmp", "-mindepth", "1", "-delete"],
             ["find", "/home/agent", "-mindepth", "1", "-delete"],
         ):
             done = box.run(argv, user="root", timeout_sec=120)
             log.append(done.output)
             if done.exit_code != 0:
-                return Sealed(
-                    reference, below, {}, "".join(log), f"{argv[0]} ended with {done.exit_code}: {done.output[-500:]}"
-                )
+                why = f"{argv[0]} ended with {done.exit_code}: {done.output[-500:]}"
+                return Sealed(reference, below, {}, "".join(log), why)
         workspace = box.get_tree(WORKSPACE, max_bytes=1 << 30)
         box.commit(
             reference,
             labels={"envmill.kind": "environment", "envmill.environment": environment_id},
-            changes=[f"WORKDIR {WORKSPACE}", "USER root", f"ENV PATH={_PATH}", "ENV PYTHONDONTWRITEBYTECODE=1"],
+            changes=[f"WORKDIR {WORKSPACE}", "USER root", *foundation.image_changes(recipe)],
         )
     return Sealed(reference, below, workspace, "".join(log))

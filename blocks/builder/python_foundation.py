@@ -1,0 +1,55 @@
+"""Python: a virtual environment outside the workspace; the project installed editable, else its folders on the path."""
+
+import shlex
+
+from blocks.builder.dependencies import ensure_dependency_image
+from blocks.builder.foundation import Installed
+from blocks.builder.places import VENV
+from blocks.builder.project import install_editable, install_path
+from blocks.engine import Container, Engine, ensure_python_runtime
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.settings import Settings
+
+
+class PythonFoundation:
+    """The foundation of recipes whose stack is `python`."""
+
+    def runtime_image(self, engine: Engine, settings: Settings, recipe: Recipe) -> str | None:
+        """The image of this Python version."""
+        return ensure_python_runtime(engine, settings, recipe.runtime)
+
+    def dependency_image(
+        self, engine: Engine, store: ObjectStore, settings: Settings, recipe: Recipe, runtime_image: str
+    ) -> str:
+        """The virtual environment with everything but the project."""
+        timeout_sec = settings.timeouts.install_sec
+        return ensure_dependency_image(engine, store, recipe, runtime_image, timeout_sec=timeout_sec)
+
+    def install(self, box: Container, recipe: Recipe, *, timeout_sec: int) -> Installed:
+        """An editable install; where that fails, and unless the recipe says so already, the path."""
+        if recipe.install == "path":
+            install_path(box, recipe)
+            return Installed(True, recipe, "")
+        done = install_editable(box, recipe, timeout_sec=timeout_sec)
+        if done.ok:
+            return Installed(True, recipe, done.output)
+        install_path(box, recipe)
+        return Installed(
+            True,
+            recipe.model_copy(update={"install": "path"}),
+            done.output,
+            symptom=f"editable install failed: {done.output.strip()[-300:]}",
+            remedy="source folders on the path, metadata written by hand",
+        )
+
+    def sealed_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """The virtual environment."""
+        del recipe
+        return (VENV,)
+
+    def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
+        """The virtual environment first on the path, and what the tests need."""
+        path = f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin"
+        variables = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", **dict(recipe.environment)}
+        return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())
