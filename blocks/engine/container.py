@@ -1,5 +1,6 @@
 """One running container: commands, files in and out, commit. Leaving the `with` block removes it, whatever happened."""
 
+import io
 import json
 import logging
 import time
@@ -18,6 +19,7 @@ from blocks.engine.raw import inspect_image
 from blocks.engine.settle import end_stragglers, oom_kills
 from blocks.engine.spec import ContainerSpec, ExecResult
 from blocks.engine.stream import ExecStream
+from blocks.engine.transcript import Transcript
 from blocks.engine.watch import Ending, Watch
 from blocks.errors import EnvmillError
 from blocks.trees import File, Tree
@@ -31,7 +33,15 @@ class Container:
     """A started container. All methods raise TransientError or PermanentError for faults of the engine."""
 
     def __init__(
-        self, api: APIClient, container_id: str, spec: ContainerSpec, user: str, *, written_bytes: int, log_bytes: int
+        self,
+        api: APIClient,
+        container_id: str,
+        spec: ContainerSpec,
+        user: str,
+        *,
+        written_bytes: int,
+        log_bytes: int,
+        transcript: Transcript | None = None,
     ) -> None:
         self.id = container_id
         self.spec = spec
@@ -40,6 +50,7 @@ class Container:
         self._api = api
         self._written_bytes = written_bytes
         self._log_bytes = log_bytes
+        self._transcript = transcript
         self._oom_kills = 0
 
     def __enter__(self) -> Self:
@@ -74,7 +85,9 @@ class Container:
             ("/usr/bin/timeout", "-s", "KILL", str(timeout_sec), *argv), user, workdir, environment
         )
         output = Clip(OUTPUT_HEAD, OUTPUT_TAIL)
-        full = Clip(self._log_bytes // 2, self._log_bytes // 2, log) if log else None
+        told = io.BytesIO() if self._transcript and not log else None
+        sink = log or told
+        full = Clip(self._log_bytes // 2, self._log_bytes // 2, sink) if sink else None
         watch = Watch(self._api, self.id, timeout_sec=timeout_sec, written_bytes=self._written_bytes)
         ending = None
         with ExecStream(self._api, exec_id) as stream:
@@ -88,7 +101,12 @@ class Container:
                     break
                 if not chunk and self._exit_code(exec_id) is not None:
                     break
-        return self._result(exec_id, watch, ending, user, output, full)
+        result = self._result(exec_id, watch, ending, user, output, full)
+        if self._transcript:
+            said = told.getvalue() if told else b"(its output is in a log of its own)"
+            ending_said = f"ended with {result.exit_code} after {result.seconds:.1f} s"
+            self._transcript.command(argv, user, said, ending_said)
+        return result
 
     def put_tree(self, tree: Tree, dest: str, *, uid: int = 0, gid: int = 0) -> None:
         """Write files over what is at `dest`; makes `dest`."""

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, BinaryIO
@@ -21,6 +22,7 @@ from blocks.engine.network import outbound_mode
 from blocks.engine.owner import Owner
 from blocks.engine.raw import inspect_image
 from blocks.engine.spec import UNPRIVILEGED, ContainerSpec, Network, Role
+from blocks.engine.transcript import Transcript
 from blocks.errors import PermanentError, ServiceMissingError
 from blocks.settings import EngineSettings
 
@@ -40,6 +42,7 @@ class Engine:
         self.owner = owner
         with engine_faults("asking the container engine"):
             self._cpus = float(api.info()["NCPU"])
+        self._transcript: Transcript | None = None
         self._outbound: str | None = None
         self._started = 0
         self._counting = Lock()
@@ -89,6 +92,7 @@ class Engine:
             user,
             written_bytes=written_mb << 20,
             log_bytes=self.settings.log_mb << 20,
+            transcript=self._transcript,
         )
         try:
             with engine_faults(f"starting a container of {spec.image}"):
@@ -101,6 +105,15 @@ class Engine:
         with self._counting:
             self._started += 1
         return container
+
+    @contextmanager
+    def transcribed(self) -> Iterator[Transcript]:
+        """Write down every command, and what it said, of the containers that are started within; up to log_mb."""
+        before, self._transcript = self._transcript, Transcript(self.settings.log_mb << 20)
+        try:
+            yield self._transcript
+        finally:
+            self._transcript = before
 
     def describe(self) -> str:
         """Name and version of the engine, for people."""

@@ -13,6 +13,9 @@ from blocks.workshop import Workshop
 from tasks.archaeology.reconstruct import VERSION, Reconstruction, reconstruct
 from tasks.archaeology.states import changed
 
+LOG = "archaeology.log"
+"""Every command of the phase with its whole output; without any, why there was none."""
+
 
 class Config(Record):
     """Settings that change what archaeology finds."""
@@ -27,15 +30,20 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     outcomes = sorted(chain.rows(Phase.QUALIFY, OutcomeRow), key=lambda row: row.rank)
     if not outcomes:
         raise PermanentError(f"{chain.candidate_id}: qualify passed it without an outcome; this is a fault of envmill")
-    found = reconstruct(
-        workshop.engine,
-        workshop.store,
-        workshop.settings,
-        workshop.mirrors.open(candidate.repository),
-        candidate_id=chain.candidate_id,
-        start_commit=candidate.start_commit,
-        end_commit=outcomes[0].commit,
-    )
+    with workshop.engine.transcribed() as transcript:
+        found = reconstruct(
+            workshop.engine,
+            workshop.store,
+            workshop.settings,
+            workshop.mirrors.open(candidate.repository),
+            candidate_id=chain.candidate_id,
+            start_commit=candidate.start_commit,
+            end_commit=outcomes[0].commit,
+        )
+    for name, vector in (("start tree with the outcome's tests", found.before), ("solution", found.after)):
+        if vector is not None:
+            transcript.note(f"\n== tests of the {name}: end of their output\n{vector.log_tail}")
+    writer.object(LOG, transcript.content() or found.message.encode())
     _write(writer, found, workshop.engine.started_count())
     return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
 
