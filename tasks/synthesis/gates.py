@@ -75,7 +75,7 @@ def measure(ingredients: Ingredients, compared: StateComparison, settings: GateS
         if len(wanted.fail_to_pass) < settings.min_fail_to_pass:
             break
     flips = _flips(tally.runs)
-    reason, message = _decide(wanted, tally.runs, flips, settings)
+    reason, message = _decide(wanted, tally.runs, flips, unstable, settings)
     dropped_hunks: tuple[tuple[Hunk, bool], ...] = ()
     if reason is ReasonCode.OK:
         dropped_hunks = _drop_hunks(suite, ingredients, settings, grade, tally)
@@ -104,7 +104,7 @@ def _unstable(runs: list[Run], wanted: StateComparison) -> set[str]:
     """Tests that break their promise in any run: a fail-to-pass test fails in every nop and passes in every oracle run."""
     bad: set[str] = set()
     for run in runs:
-        if run.verdict.reward is None or not run.verdict.vector.complete:
+        if not run.verdict.vector.complete:
             continue
         passed = run.verdict.vector.passed()
         if run.kind == "nop":
@@ -129,15 +129,22 @@ def _flips(runs: list[Run]) -> int:
     return sum(1 for run in runs if run.verdict.reward != firsts[run.kind] or run.deviations)
 
 
-def _decide(wanted: StateComparison, runs: list[Run], flips: int, settings: GateSettings) -> tuple[ReasonCode, str]:
+def _decide(
+    wanted: StateComparison, runs: list[Run], flips: int, unstable: set[str], settings: GateSettings
+) -> tuple[ReasonCode, str]:
     rewards = {kind: [run.verdict.reward for run in runs if run.kind == kind] for kind in ("nop", "oracle")}
-    if len(wanted.fail_to_pass) < settings.min_fail_to_pass:
-        return ReasonCode.TESTS_USED_UP, f"{len(wanted.fail_to_pass)} stable fail-to-pass tests are left"
-    if any(reward != 0 for reward in rewards["nop"]):
+    used_up = len(wanted.fail_to_pass) < settings.min_fail_to_pass
+    nop_passes = [reward == 1 for reward in rewards["nop"]]
+    oracle_fails = [reward != 1 for reward in rewards["oracle"]]
+    if all(nop_passes) or (any(nop_passes) and not used_up):
         return ReasonCode.NOP_PASSES, f"the unchanged start tree got {rewards['nop']}"
-    if any(reward != 1 for reward in rewards["oracle"]):
+    if all(oracle_fails) or (any(oracle_fails) and not used_up):
         reasons = next(run.verdict.reasons for run in runs if run.kind == "oracle" and run.verdict.reward != 1)
         return ReasonCode.ORACLE_FAILS, f"the solution got {rewards['oracle']}: {'; '.join(reasons)[:500]}"
+    if used_up:
+        return ReasonCode.TESTS_USED_UP, f"{len(wanted.fail_to_pass)} stable fail-to-pass tests are left"
+    if unstable:
+        return ReasonCode.VERIFIER_FLAKY, f"after {MAX_ROUNDS} rounds tests still break their promise: {_few(unstable)}"
     if flips:
         return ReasonCode.VERIFIER_FLAKY, f"{flips} of {len(runs)} runs differ from the first of their kind"
     if len(wanted.pass_to_pass) < settings.min_pass_to_pass:
@@ -146,6 +153,10 @@ def _decide(wanted: StateComparison, runs: list[Run], flips: int, settings: Gate
         ReasonCode.OK,
         f"{len(wanted.fail_to_pass)} fail-to-pass, {len(wanted.pass_to_pass)} pass-to-pass, {len(runs)} runs",
     )
+
+
+def _few(tests: set[str]) -> str:
+    return ", ".join(sorted(tests)[:3])
 
 
 def _drop_hunks(

@@ -68,7 +68,7 @@ def _differs(path: str, one: File, other: File) -> bool:
         return True
     try:
         return _shape(one) != _shape(other)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
 
 
@@ -82,7 +82,7 @@ def _shape(file: File) -> str:
                 and isinstance(first.value, ast.Constant)
                 and isinstance(first.value.value, str)
             ):
-                first.value.value = ""
+                node.body = node.body[1:]
     return ast.dump(module)
 
 
