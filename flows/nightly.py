@@ -21,6 +21,7 @@ from blocks.phases import PhaseResult, load_chain, result_of
 from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.workshop import Workshop, open_workshop
 from flows.candidates import candidate_ids
+from flows.hooks import remove_left_overs
 from flows.ingest import ingest
 from flows.pipeline import DEFINITIONS, stage_of
 from flows.progress import Event, tell
@@ -41,7 +42,12 @@ class RunReport(Record):
     containers: int
 
 
-@flow(name="nightly", flow_run_name=lambda: f"nightly-{datetime.now(UTC):%Y-%m-%d-%H%M%S}")
+@flow(
+    name="nightly",
+    flow_run_name=lambda: f"nightly-{datetime.now(UTC):%Y-%m-%d-%H%M%S}",
+    on_cancellation=[remove_left_overs],
+    on_crashed=[remove_left_overs],
+)
 async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) -> RunReport:
     """Run the pipeline.
 
