@@ -47,19 +47,19 @@ class Draw:
         return self.commit.parents[0] if self.commit else ""
 
 
-def read_corpus(path: Path) -> tuple[Rule, list[str]]:
-    """The rule and the names, in order."""
+def read_corpus(path: Path) -> list[tuple[str, Rule]]:
+    """The names, in order, each with its rule: the file's, with the window of the entry where that has its own."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    rule = document["rule"]
-    return (
-        Rule(
-            since=datetime.fromisoformat(rule["since"]).replace(tzinfo=UTC),
-            until=datetime.fromisoformat(rule["until"]).replace(tzinfo=UTC),
-            subject=re.compile(rule["subject"], re.I),
-            test_path=re.compile(rule["test_path"]),
-            max_lines=rule["max_lines"],
-        ),
-        [entry["name"] for entry in document["repository"]],
+    return [(entry["name"], _rule({**document["rule"], **entry})) for entry in document["repository"]]
+
+
+def _rule(values: dict[str, str | int]) -> Rule:
+    return Rule(
+        since=datetime.fromisoformat(str(values["since"])).replace(tzinfo=UTC),
+        until=datetime.fromisoformat(str(values["until"])).replace(tzinfo=UTC),
+        subject=re.compile(str(values["subject"]), re.I),
+        test_path=re.compile(str(values["test_path"])),
+        max_lines=int(values["max_lines"]),
     )
 
 
@@ -115,8 +115,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=None)
     parser.add_argument("--inbox", type=Path)
     options = parser.parse_args()
-    rule, names = read_corpus(options.corpus)
-    picked = [draw(name, options.mirrors, rule) for name in names[: options.first]]
+    picked = [draw(name, options.mirrors, rule) for name, rule in read_corpus(options.corpus)[: options.first]]
     for one in picked:
         said = (
             f"{one.commit.sha} {one.commit.subject}" if one.commit else "no commit fits" if one.mirror else "no mirror"
