@@ -1,0 +1,73 @@
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.flows.api import Api
+from tests.flows.command import ROOT
+
+
+def prefect(api: Api, home: Path, arguments: Sequence[str], cwd: Path = ROOT) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENVMILL_", "PREFECT_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", *arguments],
+        cwd=cwd,
+        env={**kept, "PREFECT_API_URL": api.url, "PREFECT_HOME": str(home), "PWD": str(cwd)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_no_module_of_flows_is_named_like_one_of_the_standard_library() -> None:
+    """Prefect puts the folder of an entrypoint first on sys.path."""
+    names = {path.stem for path in (ROOT / "flows").glob("*.py")} - {"__init__"}
+    assert not names & set(sys.stdlib_module_names)
+
+
+def test_every_flow_is_deployed() -> None:
+    deployments = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    flows = set()
+    for path in (ROOT / "flows").glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.AsyncFunctionDef) and "flow" in [_name(part) for part in node.decorator_list]:
+                flows.add(f"flows.{path.stem}.{node.name}")
+    assert {deployment["entrypoint"] for deployment in deployments} == flows
+
+
+def _name(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+
+
+@pytest.mark.prefect
+@pytest.mark.slow
+def test_deploy_all(api: Api, tmp_path: Path) -> None:
+    prefect(api, tmp_path, ["work-pool", "create", "--type", "process", "process"])
+    prefect(api, tmp_path, ["deploy", "--all"])
+
+    deployed = {deployment["name"]: deployment for deployment in api.ask("deployments")}
+    assert set(deployed) >= {"nightly", "rerun", "archaeology"}
+    for deployment in deployed.values():
+        assert deployment["work_pool_name"] == "process"
+        [(step, options)] = deployment["pull_steps"][0].items()
+        assert step == "prefect.deployments.steps.set_working_directory"
+        assert options == {"directory": str(ROOT)}
+        module, _, function = deployment["entrypoint"].rpartition(".")
+        assert callable(getattr(importlib.import_module(module), function))
+
+    nightly = deployed["nightly"]
+    assert [schedule["schedule"]["cron"] for schedule in nightly["schedules"]] == ["0 2 * * *"]
+    assert nightly["global_concurrency_limit"]["limit"] == 1
+    assert nightly["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    asked = deployed["rerun"]["parameter_openapi_schema"]
+    assert asked["required"] == ["candidate_id", "phase"]
+    assert asked["properties"]["phase"]["enum"] == ["qualify", "archaeology", "containerize", "synthesis", "capture"]
