@@ -182,6 +182,8 @@ class CandidateRow(Row):
     instruction: str
     language: str | None
     created_at: Moment
+    consent_scopes: str = ""
+    """What the contributor agreed to, sorted, with commas: evaluate, publish_environment, publish_trace, train."""
 
 
 class RedactionRow(Row):

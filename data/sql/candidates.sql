@@ -7,7 +7,9 @@ WITH last AS (
     QUALIFY row_number() OVER (PARTITION BY c.candidate_id ORDER BY p.position DESC) = 1
 )
 SELECT
-    rows.* EXCLUDE (manifest, phase, input_key),
+    rows.* EXCLUDE (manifest, phase, input_key)
+        -- Ingest cannot measure it for a session; the origin qualifier does.
+        REPLACE (coalesce(rows.start_fidelity, CAST(origin.evidence ->> '$.start_fidelity' AS DOUBLE)) AS start_fidelity),
     CASE
         WHEN dead.id IS NOT NULL THEN 'withdrawn'
         WHEN last.outcome = 'review' THEN 'needs_review'
@@ -23,6 +25,7 @@ SELECT
 FROM history.candidates rows
 JOIN history.current ingested ON ingested.manifest = rows.manifest
 JOIN last ON last.candidate_id = rows.candidate_id
+LEFT JOIN main.verdicts origin ON origin.candidate_id = rows.candidate_id AND origin.qualifier = 'origin'
 LEFT JOIN history.tombstones dead ON dead.id = rows.candidate_id OR dead.id = rows.contribution_id
 -- A contribution and its candidate may both have a tombstone.
 QUALIFY row_number() OVER (PARTITION BY rows.candidate_id ORDER BY dead.id) = 1;

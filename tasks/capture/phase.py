@@ -61,6 +61,7 @@ class _Capture:
         self.environment, self.tests = environment, tests
         self.verifier = chain.row(Phase.SYNTHESIS, VerifierRow)
         self.instruction = chain.candidate().instruction
+        self.scopes = chain.candidate().consent_scopes.split(",")
         self.rows: list[RolloutRow] = []
 
     def scripted(self, agent: str, solution: Tree | None) -> float | None:
@@ -83,7 +84,7 @@ class _Capture:
         verdict = self._grade(done.workspace)
         tokens = sum((step.prompt_tokens or 0) + (step.completion_tokens or 0) for step in session.steps)
         reason = "replayed" if not done.failed else f"replayed, {len(done.failed)} edits left out"
-        trajectory = session_trajectory(session, consent_scopes=[])
+        trajectory = session_trajectory(session, consent_scopes=self.scopes)
         self.writer.object("replay.txt", "\n".join([f"{done.applied} edits applied", *done.failed]) + "\n")
         self._row("replay", session.model, verdict, reason, len(session.steps), tokens, started, trajectory)
         return verdict.reward

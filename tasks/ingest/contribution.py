@@ -88,7 +88,7 @@ def ingest_contribution(
         )
     except RefusedError as error:
         return _result(item, source, (), (*refusals, error.refusal()))
-    candidates = tuple(_candidate(item, redaction, moment) for redaction in redacted)
+    candidates = tuple(_candidate(item, redaction, consent, moment) for redaction in redacted)
     return _result(item, source, candidates, tuple(refusals))
 
 
@@ -141,7 +141,7 @@ def _prompt_admission(folder: Path) -> Admission:
     return admit
 
 
-def _candidate(item: InboxItem, redaction: Redaction, moment: datetime) -> Candidate:
+def _candidate(item: InboxItem, redaction: Redaction, consent: Consent, moment: datetime) -> Candidate:
     session = redaction.session
     identity = candidate_id(session)
     row = CandidateRow(
@@ -154,6 +154,7 @@ def _candidate(item: InboxItem, redaction: Redaction, moment: datetime) -> Candi
         instruction=session.prompt,
         language=_language(session),
         created_at=moment,
+        consent_scopes=",".join(sorted(consent.scopes)),
     )
     counts = tuple(
         RedactionRow(candidate_id=identity, rule=rule, count=count) for rule, count in redaction.counts.items()

@@ -1,6 +1,7 @@
 """task.toml, schema 1.4 (harbor 0.26, models/task/config.py): what the runner reads, and the card as metadata."""
 
-from importlib.metadata import PackageNotFoundError, version
+import tomllib
+from pathlib import Path
 
 import tomli_w
 
@@ -81,6 +82,7 @@ def metadata(member: Member) -> dict[str, Scalar | dict[str, Scalar]]:
         "runtime": member.recipe.runtime,
         "as_of": member.recipe.as_of,
         "source": member.candidate.source,
+        "consent_scopes": member.candidate.consent_scopes,
         "start_fidelity": member.candidate.start_fidelity,
         "candidate_id": member.candidate.candidate_id,
         "environment_id": member.environment.environment_id,
@@ -100,8 +102,6 @@ def card(member: Member) -> dict[str, Scalar]:
 
 
 def envmill_version() -> str:
-    """Version of the program, or `0` where it runs from a checkout that was not installed."""
-    try:
-        return version("envmill")
-    except PackageNotFoundError:
-        return "0"
+    """Version of the program, as pyproject.toml has it: envmill runs from its checkout."""
+    document = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(document["project"]["version"])

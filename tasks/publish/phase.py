@@ -38,6 +38,10 @@ from tasks.publish.release import Release, release
 from tasks.publish.write import place_release
 
 VERSION = 1
+REPLAY = "replay"
+"""The rollout whose trajectory is the contributed session itself."""
+PUBLISH_TRACE = "publish_trace"
+"""The consent without which it stays unpublished."""
 
 
 class Config(Record):
@@ -116,7 +120,9 @@ def member_of(chain: Chain, settings: Settings) -> Member:
         timeout_sec=settings.timeouts.tests_sec + 120,
         agent_timeout_sec=settings.timeouts.agent_sec,
         trajectories={
-            rollout.agent: chain.content(Phase.CAPTURE, f"trajectories/{rollout.agent}.json") for rollout in rollouts
+            rollout.agent: chain.content(Phase.CAPTURE, f"trajectories/{rollout.agent}.json")
+            for rollout in rollouts
+            if rollout.agent != REPLAY or PUBLISH_TRACE in chain.candidate().consent_scopes.split(",")
         },
         cpus=max(1, int(settings.engine.cpus)),
         memory_mb=settings.engine.memory_mb,
