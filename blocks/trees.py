@@ -80,7 +80,9 @@ def pack(tree: Tree, *, mtime: int = EPOCH, prefix: str = "", uid: int = 0, gid:
     return buffer.getvalue()
 
 
-def unpack(stream: IO[bytes], *, strip: str = "", drop_unsafe: bool = False, max_bytes: int = 1 << 30) -> dict[str, File]:
+def unpack(
+    stream: IO[bytes], *, strip: str = "", drop_unsafe: bool = False, max_bytes: int = 1 << 30
+) -> dict[str, File]:
     """Read a tar into a tree.
 
     Args:
@@ -103,8 +105,6 @@ def unpack(stream: IO[bytes], *, strip: str = "", drop_unsafe: bool = False, max
             try:
                 path = safe_path(name)
                 if entry.issym():
-                    if not link_stays_inside(path, entry.linkname):
-                        raise TreeUnsafeError(f"link {path[:200]!r} leaves the tree; the tree is refused")
                     tree[path] = File(link=entry.linkname)
                     continue
                 if not entry.isreg():
@@ -118,7 +118,48 @@ def unpack(stream: IO[bytes], *, strip: str = "", drop_unsafe: bool = False, max
                 raise TreeUnsafeError(f"the tree holds more than {max_bytes} bytes; the tree is refused")
             reader = archive.extractfile(entry)
             tree[path] = File(content=reader.read() if reader else b"", executable=bool(entry.mode & 0o100))
-    return tree
+    unsafe = misplaced(tree)
+    if unsafe and not drop_unsafe:
+        raise TreeUnsafeError(f"{sorted(unsafe)[0][:200]!r} leaves the tree or lies below a file; the tree is refused")
+    return {path: file for path, file in tree.items() if path not in unsafe}
+
+
+def misplaced(tree: Tree) -> set[str]:
+    """Paths that no tree may hold: links that leave it, also by way of other links; whatever lies below a file or link."""
+    links = {path: file.link for path, file in tree.items() if file.link is not None}
+    below = {path for path in tree if any(parent in tree for parent in _parents(path))}
+    return below | {path for path in links if not _resolves_inside(path, links)}
+
+
+def _resolves_inside(path: str, links: Mapping[str, str]) -> bool:
+    """Follow a link as the kernel does, one name at a time; at most 40 links (path_resolution(7)). A loop leads nowhere."""
+    if not link_stays_inside(path, links[path]):
+        return False
+    place: list[str] = []
+    names = path.split("/")
+    followed = 0
+    while names:
+        name = names.pop(0)
+        if name == "..":
+            if not place:
+                return False
+            place.pop()
+        elif name not in ("", "."):
+            target = links.get("/".join([*place, name]))
+            if target is None:
+                place.append(name)
+                continue
+            followed += 1
+            if target.startswith("/") or followed > 40:
+                return followed > 40
+            names[:0] = target.split("/")
+    return True
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def digest(tree: Tree) -> str:
@@ -127,8 +168,9 @@ def digest(tree: Tree) -> str:
     for path in sorted(tree):
         file = tree[path]
         kind = "l" if file.link is not None else "x" if file.executable else "f"
-        body = hashlib.sha256(file.content if file.link is None else file.link.encode()).hexdigest()
-        total.update(f"{kind} {body} {path}\n".encode())
+        content = file.content if file.link is None else file.link.encode("utf-8", "surrogateescape")
+        line = f"{kind} {hashlib.sha256(content).hexdigest()} {path}\0"
+        total.update(line.encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
