@@ -1,14 +1,15 @@
 """Replay: the workspace as the session's own edits left it, rebuilt from the start tree.
 
-Cline's rule for a SEARCH block: the exact text, else the same lines with white space at their ends ignored; a block that is
-found nowhere leaves the whole edit out, as the tool itself did.
+An edit with a SEARCH block that is found nowhere is left out whole, as the tool itself did.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from blocks.session import Edit, EditKind
 from blocks.trees import File, Tree, TreeUnsafeError, safe_path
+from tasks.capture.search_replace import apply_blocks
 
 
 @dataclass(frozen=True)
@@ -43,35 +44,29 @@ def replay(start: Tree, edits: Iterable[Edit]) -> Replayed:
 
 def _apply(workspace: Tree, edit: Edit) -> File | None:
     path = safe_path(edit.path)
+    _check_place(workspace, path)
     before = workspace.get(path)
     if before is not None and before.link is not None:
         raise LookupError("is a link")
     if edit.kind is EditKind.WRITE:
-        content = (edit.content or "").encode("utf-8", "surrogateescape")
-        return File(content=content, executable=before.executable if before else False)
+        return File(content=_encoded(edit.content or ""), executable=before.executable if before else False)
     if before is None:
         raise LookupError("is not in the workspace")
     if edit.kind is EditKind.DELETE:
         return None
-    text = before.content.decode("utf-8", "surrogateescape")
-    for block in edit.replacements:
-        text = replace_block(text, block.search, block.replace)
-    return File(content=text.encode("utf-8", "surrogateescape"), executable=before.executable)
+    text = apply_blocks(before.content.decode("utf-8", "surrogateescape"), edit.replacements)
+    return File(content=_encoded(text), executable=before.executable)
 
 
-def replace_block(text: str, search: str, replacement: str) -> str:
-    """The text with the first occurrence of `search` replaced; an empty `search` replaces an empty file or appends.
+def _encoded(text: str) -> bytes:
+    """Undoes `surrogateescape`; other lone surrogates, which JSON can hold and UTF-8 cannot, become U+FFFD as in Node."""
+    return re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text).encode("utf-8", "surrogateescape")
 
-    Raises:
-        LookupError: found neither exactly nor line by line.
-    """
-    if not search:
-        return replacement if not text else text + replacement
-    position = text.find(search)
-    if position >= 0:
-        return text[:position] + replacement + text[position + len(search) :]
-    lines, wanted = text.splitlines(keepends=True), [line.strip() for line in search.splitlines()]
-    for first in range(len(lines) - len(wanted) + 1):
-        if [line.strip() for line in lines[first : first + len(wanted)]] == wanted:
-            return "".join([*lines[:first], replacement, *lines[first + len(wanted) :]])
-    raise LookupError("a SEARCH block is not in the file")
+
+def _check_place(workspace: Tree, path: str) -> None:
+    """A file can lie neither below a file or a link nor where a folder is."""
+    parts = path.split("/")
+    if any("/".join(parts[:depth]) in workspace for depth in range(1, len(parts))):
+        raise LookupError("lies below a file or a link")
+    if any(other.startswith(f"{path}/") for other in workspace):
+        raise LookupError("is a folder")
