@@ -29,6 +29,8 @@ class Rule:
     until: datetime
     subject: re.Pattern[str]
     test_path: re.Pattern[str]
+    code_path: re.Pattern[str]
+    """Files of the stack, tests among them."""
     max_lines: int
 
 
@@ -59,6 +61,7 @@ def _rule(values: dict[str, str | int]) -> Rule:
         until=datetime.fromisoformat(str(values["until"])).replace(tzinfo=UTC),
         subject=re.compile(str(values["subject"]), re.I),
         test_path=re.compile(str(values["test_path"])),
+        code_path=re.compile(str(values.get("code_path", r"\.py$"))),
         max_lines=int(values["max_lines"]),
     )
 
@@ -89,9 +92,9 @@ def fits(repository: Repository, commit: Commit, rule: Rule) -> bool:
     if len(commit.parents) != 1 or not rule.subject.search(commit.subject):
         return False
     changes = repository.changes(commit.sha)
-    python = [change.path for change in changes if change.path.endswith(".py")]
-    tests = [path for path in python if rule.test_path.search(path)]
-    source = [path for path in python if path not in tests and kind_of(path) is PathKind.SOURCE]
+    code = [change.path for change in changes if rule.code_path.search(change.path)]
+    tests = [path for path in code if rule.test_path.search(path)]
+    source = [path for path in code if path not in tests and kind_of(path) is PathKind.SOURCE]
     return bool(tests and source) and sum(change.insertions + change.deletions for change in changes) <= rule.max_lines
 
 

@@ -8,12 +8,17 @@ from pathlib import PurePosixPath
 from blocks.records import Record
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unit_tests", "unittests", "testsuite"})
-_TEST_FILE = re.compile(r"^(test_.*|.*_test|tests|conftest)\.py$")
+_TEST_FILE = re.compile(
+    r"^(test_.*|.*_test|tests|conftest)\.py$"
+    r"|^(tests?|(unit_?)?tests?[-_.].*|.*[-_.](unit_?)?tests?|.*[a-z0-9](Unit)?Tests?)\.(c|cc|cpp|cxx|h|hh|hpp|hxx)$"
+)
 _DOC_FOLDERS = frozenset({"doc", "docs", "documentation", "examples", "example"})
 _DOC_SUFFIXES = frozenset({".md", ".rst", ".txt", ".adoc"})
 _DOC_NAMES = re.compile(r"^(readme|changes|changelog|history|news|authors|contributing|license|licence|copying)", re.I)
 _CONFIG_NAMES = frozenset(
     {"pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "noxfile.py", "manifest.in", "makefile"}
+    | {"cmakelists.txt", "cmakepresets.json", "meson.build", "meson_options.txt", "meson.options", "configure.ac"}
+    | {"configure.in", "makefile.am", "makefile.in", "gnumakefile"}
 )
 _CONFIG_SUFFIXES = frozenset({".toml", ".cfg", ".ini", ".yml", ".yaml", ".lock"})
 _GENERATED = re.compile(r"(^|/)(dist|build|_build|vendor|third_party|node_modules)/|\.min\.(js|css)$|_pb2\.py$|\.lock$")
