@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,10 +13,10 @@ from . import tree
 from .account import Account, GraderError
 from .configuration import ini_text
 from .report import Report, as_json, clean, read_report
+from .run_folder import SYSTEM_PATH, run_folder, subject_environment
 from .subject import Finished, run_as_subject
 
-INSIDE = ("__init__.py", "launch.py", "plugin.py", "failure.py")
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+INSIDE = ("__init__.py", "launch.py", "plugin.py", "channel.py", "failure.py")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def run_pytest(job: PytestJob) -> PytestRun:
     if not tree.is_folder(job.workspace):
         raise GraderError(f"the workspace {job.workspace} is not a folder")
     nonce = secrets.token_hex(16)
-    with _run_folder(job.account) as folder:
+    with run_folder(job.account, Path(__file__).parent / "inside", INSIDE) as folder:
         ini = folder / "runner" / "pytest.ini"
         tree.write_new(ini, ini_text(job.ini_lines, job.workspace).encode("utf-8"))
         finished = run_as_subject(
@@ -100,36 +98,12 @@ def _arguments(job: PytestJob, ini: Path) -> list[str]:
 
 
 def _environment(job: PytestJob, folder: Path) -> dict[str, str]:
-    """All the subject gets of an environment: an allow-list, then what the spec names."""
+    """What every subject gets, what Python needs, then what the spec names."""
     return {
+        **subject_environment(job.account, folder),
         "PATH": f"{Path(job.python).parent}:{SYSTEM_PATH}",
-        "HOME": str(folder / "home"),
-        "TMPDIR": str(folder / "tmp"),
-        "USER": job.account.name,
-        "LOGNAME": job.account.name,
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         **job.environment,
     }
-
-
-@contextmanager
-def _run_folder(account: Account) -> Iterator[Path]:
-    """`runner/` is ours, `home/` and `tmp/` are the subject's; all of it goes afterwards, whatever is in it."""
-    folder = Path(tempfile.mkdtemp(prefix="run-"))
-    try:
-        folder.chmod(0o755)
-        for name in ("runner", "home", "tmp"):
-            (folder / name).mkdir(mode=0o755)
-        for name in INSIDE:
-            tree.write_new(folder / "runner" / name, (Path(__file__).parent / "inside" / name).read_bytes())
-        for name in ("home", "tmp"):
-            (folder / name).chmod(0o700)
-            if account.switch:
-                os.chown(folder / name, account.uid, account.gid)
-        yield folder
-    finally:
-        tree.remove(folder)

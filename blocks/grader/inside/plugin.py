@@ -15,32 +15,13 @@ Outcomes are pytest's own words: passed, failed, skipped, and `rerun` of pytest-
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from . import failure
-
-
-class Channel:
-    """Writes records; only the process that opened it (a fork of a test writes nothing)."""
-
-    def __init__(self, fd: int, nonce: str) -> None:
-        self._fd = fd
-        self._nonce = nonce
-        self._pid = os.getpid()
-
-    def send(self, event: str, **values: object) -> None:
-        """Write one record, whole."""
-        if os.getpid() != self._pid:
-            return
-        record = json.dumps({"event": event, **values})
-        data = f"{self._nonce} {record}\n".encode("ascii")
-        while data:
-            data = data[os.write(self._fd, data) :]
+from .channel import Channel
 
 
 class Reporter:
