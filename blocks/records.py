@@ -142,6 +142,8 @@ class FailureKind(StrEnum):
     MISSING_NAME = "missing_name"
     IMPORT = "import"
     COLLECTION = "collection"
+    COMPILE = "compile"
+    """A source file or program that does not build, or a test that needs one."""
     SETUP = "setup"
     ERROR = "error"
     ABSENT = "absent"

@@ -8,13 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .account import GraderError, resolve_account
 from .grade import grade
+from .native_runner import NativeJob, run_native
 from .observe import observe
-from .pytest_runner import PytestJob
+from .pytest_runner import PytestJob, PytestRun, run_pytest
 
 
 def main(argv: Sequence[str]) -> int:
@@ -25,7 +27,8 @@ def main(argv: Sequence[str]) -> int:
             reward = grade(options.spec.absolute(), options.out.absolute())
             _say(f"reward {reward}" if reward is not None else "no reward: see details.json")
             return 0 if reward is not None else 2
-        vector = observe(_job(options), options.out.absolute())
+        files = _texts(options.files_json)
+        vector = observe(options.workspace.absolute(), files, RUNNERS[options.runner](options), options.out.absolute())
         _say(f"complete: {vector['complete']}")
         return 0
     except (GraderError, OSError) as error:
@@ -33,17 +36,35 @@ def main(argv: Sequence[str]) -> int:
         return 2
 
 
-def _job(options: argparse.Namespace) -> PytestJob:
-    return PytestJob(
+Runner = Callable[[tuple[str, ...]], PytestRun]
+
+
+def _pytest(options: argparse.Namespace) -> Runner:
+    job = PytestJob(
         workspace=options.workspace.absolute(),
         python=options.python,
         account=resolve_account(options.user),
-        files=_texts(options.files_json),
         ini_lines=_ini_lines(options.ini_file),
         arguments=_texts(options.arguments_json),
         environment=_variables(options.environment_json),
         timeout_sec=options.timeout,
     )
+    return lambda files: run_pytest(replace(job, files=files))
+
+
+def _native(options: argparse.Namespace) -> Runner:
+    job = NativeJob(
+        workspace=options.workspace.absolute(),
+        account=resolve_account(options.user),
+        build=_object(options.build_json),
+        environment=_variables(options.environment_json),
+        timeout_sec=options.timeout,
+    )
+    return lambda _: run_native(job)
+
+
+RUNNERS: dict[str, Callable[[argparse.Namespace], Runner]] = {"pytest": _pytest, "native": _native}
+"""What `observe` can run."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     grading.add_argument("--out", type=Path, required=True, help="folder for reward.json, reward.txt, details.json")
     seeing = commands.add_parser("observe", help="run a suite and write what each test gave")
     seeing.add_argument("--workspace", type=Path, required=True)
-    seeing.add_argument("--python", required=True, help="interpreter that has pytest and the dependencies")
+    seeing.add_argument("--runner", choices=sorted(RUNNERS), default="pytest")
+    seeing.add_argument("--python", help="pytest: interpreter that has it and the dependencies")
+    seeing.add_argument("--build-json", default="{}", help="native: how it is built; JSON, or @FILE with it")
     seeing.add_argument("--user", help="user to run as; must be given when started as root")
     seeing.add_argument("--timeout", type=float, default=900.0, help="seconds")
     seeing.add_argument("--ini-file", type=Path, help="file with the lines of the [pytest] section")
@@ -81,6 +104,13 @@ def _variables(text: str) -> dict[str, str]:
     value = _json(text)
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise GraderError("an option is not a JSON object of texts")
+    return value
+
+
+def _object(text: str) -> dict[str, object]:
+    value = _json(text)
+    if not isinstance(value, dict):
+        raise GraderError("an option is not a JSON object")
     return value
 
 

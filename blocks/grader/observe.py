@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from .output import write_whole
-from .pytest_runner import PytestJob, run_pytest, vector_of
+from .pytest_runner import PytestRun, vector_of
 from .report import Report, TestOutcome
 
 
-def observe(job: PytestJob, out: Path) -> dict[str, object]:
-    """Write the JSON form of blocks.vectors.TestVector to `out`, and return it.
+def observe(
+    workspace: Path, files: tuple[str, ...], run: Callable[[tuple[str, ...]], PytestRun], out: Path
+) -> dict[str, object]:
+    """Write the JSON form of blocks.vectors.TestVector to `out`, and return it. `run` takes the files to be run.
 
     Named files that are not there are not run: they are told as collection errors of kind `absent`, and the others run.
     If none of the named files is there nothing is run, and the vector is not complete.
 
     Raises:
-        GraderError: as run_pytest.
+        GraderError: as `run`.
     """
-    present, absent = split_present(job.workspace, job.files)
-    if job.files and not present:
+    present, absent = split_present(workspace, files)
+    if files and not present:
         vector = vector_of(_with_absent(Report({}), absent), None)
     else:
-        run = run_pytest(replace(job, files=present))
-        vector = vector_of(_with_absent(run.report, absent), run.finished)
+        done = run(present)
+        vector = vector_of(_with_absent(done.report, absent), done.finished)
     write_whole(out, json.dumps(vector, indent=1, sort_keys=True) + "\n")
     return vector
 

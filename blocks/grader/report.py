@@ -21,6 +21,7 @@ ENDS = frozenset({0, 1, 5})
 _RANK = {"passed": 0, "skipped": 1, "failed": 2}
 _KINDS = frozenset(
     {"assertion", "wrong_exception", "missing_name", "import", "collection", "setup", "error", "absent", "timeout"}
+    | {"compile"}
 )
 
 
