@@ -25,15 +25,17 @@ class Source(Record):
 
 
 def host_sources(codename: str, root: Path = Path("/")) -> str | None:
-    """This machine's Debian sources as deb822 text; None where it is not this Debian release, or names no Debian archive.
+    """This machine's Debian mirrors for a release, as deb822 text; None where it runs no Debian, or names no archive of it.
 
+    A mirror has every release it still carries under one address, so the machine's own release may be another one.
     Archives of others are left out: only `main` of the release, its updates and its security suite.
     """
-    if not _is_release(codename, root):
+    own = _own_release(root)
+    if own is None:
         return None
-    wanted = (codename, f"{codename}-updates", f"{codename}-security")
+    wanted = {own: codename, f"{own}-updates": f"{codename}-updates", f"{own}-security": f"{codename}-security"}
     found = [
-        source
+        source.model_copy(update={"suite": wanted[source.suite]})
         for file in source_files(root / "etc/apt")
         for source in _sources(file)
         if source.suite in wanted and source.signed_by in ("", KEYRING)
@@ -58,13 +60,13 @@ def source_files(apt: Path = Path("/etc/apt")) -> list[Path]:
     return [file for file in candidates if file.suffix in (".list", ".sources") and file.is_file()]
 
 
-def _is_release(codename: str, root: Path) -> bool:
+def _own_release(root: Path) -> str | None:
     try:
         text = (root / "etc/os-release").read_text(encoding="utf-8")
     except FileNotFoundError:
-        return False
+        return None
     values = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', text, re.MULTILINE))
-    return values.get("ID") == "debian" and values.get("VERSION_CODENAME") == codename
+    return values.get("VERSION_CODENAME") if values.get("ID") == "debian" else None
 
 
 def _sources(file: Path) -> Iterator[Source]:

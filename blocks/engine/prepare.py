@@ -7,7 +7,7 @@ import sys
 
 from blocks.engine.engine import Engine
 from blocks.engine.owner import Owner
-from blocks.engine.runtime import PYTHON_VERSIONS, ensure_python_runtime
+from blocks.engine.runtime import ensure_python_runtime
 from blocks.errors import EnvmillError, ServiceMissingError
 from blocks.settings import load_settings
 
@@ -19,9 +19,8 @@ def main() -> int:
         engine = Engine.connect(settings.engine, Owner.current())
         engine.reap()
         sys.stderr.write("setup: looking for the images; the first time they are made, which takes a minute\n")
-        for version in PYTHON_VERSIONS:
-            reference = ensure_python_runtime(engine, settings, version)
-            sys.stderr.write(f"setup: image {reference}\n")
+        reference = ensure_python_runtime(engine, settings)
+        sys.stderr.write(f"setup: image {reference}\n")
     except ServiceMissingError as error:
         sys.stderr.write(f"setup: {error}\n")
         return 3

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import logging
 import tempfile
 from pathlib import Path
 
-from blocks.engine.base import SUITE, ensure_base, locked
+from blocks.engine.base import SUITE, ReleaseMissingError, ensure_base, locked
 from blocks.engine.container import Container
 from blocks.engine.debian import host_apt_options, host_sources
 from blocks.engine.engine import Engine
@@ -15,8 +16,10 @@ from blocks.errors import TransientError
 from blocks.settings import Settings
 
 AGENT, AGENT_UID, WORKSPACE = "agent", 1000, "/app"
-PYTHON_VERSIONS = ("3.11",)
-"""What Debian bookworm has."""
+PYTHON_RELEASES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
+"""Python versions, each with the Debian release that has it."""
+DEFAULT_PYTHON = "3.11"
+"""What is made when the machine is set up; others are made when a candidate first asks."""
 
 PYTHON_PACKAGES = (
     "build-essential",
@@ -32,6 +35,8 @@ PYTHON_PACKAGES = (
 )
 """Compilers, because projects are built without network; less, gettext and procps, because suites fail without them."""
 
+_log = logging.getLogger(__name__)
+
 _SOURCES_TARGET = f"{SHARED_MEMORY}/envmill/apt/debian.sources"
 _SETUP = (
     ("useradd", "--uid", str(AGENT_UID), "--user-group", "--create-home", "--shell", "/bin/bash", AGENT),
@@ -44,8 +49,10 @@ _CLEAN = (
 _CHANGES = (f"WORKDIR {WORKSPACE}", "ENV LANG=C.UTF-8", "USER root", "ENTRYPOINT []")
 
 
-def ensure_python_runtime(engine: Engine, settings: Settings, version: str = "3.11") -> str | None:
-    """Reference of the Python image of this version, made where it is not there yet; None where there is no such version.
+def ensure_python_runtime(engine: Engine, settings: Settings, version: str = DEFAULT_PYTHON) -> str | None:
+    """Reference of the Python image of this version, made where it is not there yet.
+
+    None where no Debian release has this version, or this machine can get no image of that release.
 
     It has `python3`, `uv`, compilers, the user `agent` (uid 1000, owns `/app`), and no address or certificate of this
     machine.
@@ -53,13 +60,18 @@ def ensure_python_runtime(engine: Engine, settings: Settings, version: str = "3.
     Raises:
         TransientError: apt failed; the message holds the end of its output.
     """
-    if version not in PYTHON_VERSIONS:
+    if version not in PYTHON_RELEASES:
         return None
-    base = ensure_base(engine, settings)
+    suite = PYTHON_RELEASES[version]
+    try:
+        base = ensure_base(engine, settings, suite)
+    except ReleaseMissingError as error:
+        _log.warning("python %s: %s", version, error)
+        return None
     reference = f"envmill/python:{version}-{_recipe_hash(base)}"
     with locked("python-image"):
         if not engine.image_id(reference):
-            _build(engine, settings, base, reference)
+            _build(engine, settings, base, reference, suite)
     return reference
 
 
@@ -76,10 +88,10 @@ def install_packages(container: Container, packages: tuple[str, ...], *, timeout
     return output
 
 
-def apt_spec(settings: Settings, image: str, folder: Path, *, deadline_sec: int) -> ContainerSpec:
-    """A fetch container that can run apt. `folder` takes the list of mirrors until the container runs."""
+def apt_spec(settings: Settings, image: str, folder: Path, *, deadline_sec: int, suite: str = SUITE) -> ContainerSpec:
+    """A fetch container that can run apt. `folder` takes the list of mirrors of the release until the container runs."""
     environment, files = fetch_environment(settings)
-    sources = host_sources(SUITE)
+    sources = host_sources(suite)
     if sources:
         file = folder / "debian.sources"
         file.write_text(sources, encoding="utf-8")
@@ -101,10 +113,10 @@ def clean_packages(container: Container) -> None:
         _run(container, command, 60)
 
 
-def _build(engine: Engine, settings: Settings, base: str, reference: str) -> None:
+def _build(engine: Engine, settings: Settings, base: str, reference: str, suite: str) -> None:
     timeout_sec = settings.timeouts.fetch_sec
     with tempfile.TemporaryDirectory(prefix="envmill-apt-") as folder:
-        spec = apt_spec(settings, base, Path(folder), deadline_sec=timeout_sec + 300)
+        spec = apt_spec(settings, base, Path(folder), deadline_sec=timeout_sec + 300, suite=suite)
         with engine.container(spec) as container:
             install_packages(container, PYTHON_PACKAGES, timeout_sec=timeout_sec)
             for command in _SETUP:

@@ -106,8 +106,15 @@ def test_only_debians_own_archives_are_taken(tmp_path: Path) -> None:
     ]
 
 
+def test_the_mirrors_of_one_release_serve_the_others(tmp_path: Path) -> None:
+    own = host_sources("bookworm", machine(tmp_path, "bookworm"))
+    other = host_sources("trixie", tmp_path)
+    assert own and other == own.replace("bookworm", "trixie")
+
+
 @pytest.mark.parametrize(("codename", "distribution"), [("trixie", "debian"), ("bookworm", "raspbian")])
-def test_another_release_gives_no_sources(tmp_path: Path, codename: str, distribution: str) -> None:
+def test_a_machine_without_debian_archives_gives_no_sources(tmp_path: Path, codename: str, distribution: str) -> None:
+    """The machine says that it runs trixie, and names archives of bookworm only; or it runs no Debian."""
     assert host_sources("bookworm", machine(tmp_path, codename, distribution)) is None
     assert host_sources("bookworm", tmp_path / "nowhere") is None
 
