@@ -12,6 +12,21 @@ class Package(Record):
     sha256: str
 
 
+class NativeBuild(Record):
+    """How a C or C++ tree is built and tested. The runner knows each system; these are what differs between projects."""
+
+    system: str
+    """cmake, meson, autotools or make."""
+    folder: str = "."
+    """Folder of the manifest, relative to the workspace."""
+    options: tuple[str, ...] = ()
+    """For cmake, meson setup or configure; `NAME=value` for make."""
+    targets: tuple[str, ...] = ()
+    """Of make and autotools: the targets that run the tests."""
+    vendored: tuple[tuple[str, str], ...] = ()
+    """Folders of the tree that are submodules, each with the folder of the image that stands in for it."""
+
+
 class Recipe(Record):
     """Runtime versions, packages and commands that rebuild both states of a candidate."""
 
@@ -39,6 +54,10 @@ class Recipe(Record):
     """Options the project gives pytest, without those a verifier decides."""
     environment: tuple[tuple[str, str], ...] = ()
     """Environment variables the tests need."""
+    runner: str = "pytest"
+    """Runner of the grader's `observe`."""
+    build: NativeBuild | None = None
+    """For the runner `native`."""
 
 
 class Paths(Record):
