@@ -5,7 +5,8 @@
 - A rerun (pytest-rerunfailures) counts as a failure: an id that needs a second try has failed.
 - Of several results for one id the worst counts: failed, skipped, passed.
 - A test that was begun and not finished has failed: kind `timeout` if the run was out of time, else `error`.
-- An id without `::` is a file that could not be collected; it is also in `collection_errors`.
+- An id without `::` is a file: `failed` if it could not be collected, then it is also in `collection_errors`; `skipped` if it
+  asked to be left out while it was collected. The detail of what was skipped is the reason.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class _Test:
 class _Reader:
     tests: dict[str, _Test] = field(default_factory=dict)
     broken: dict[str, TestOutcome] = field(default_factory=dict)
+    omitted: dict[str, TestOutcome] = field(default_factory=dict)
     exit_code: int | None = None
 
     def take(self, record: dict[str, Any]) -> None:
@@ -84,6 +86,9 @@ class _Reader:
         if event == "collect":
             kind, detail = _why(record)
             self.broken[test_id or "."] = TestOutcome("failed", kind, 0.0, detail)
+            return
+        if event == "omit":
+            self.omitted[test_id or "."] = TestOutcome("skipped", None, 0.0, clean(record["detail"])[:300])
             return
         if len(self.tests) >= MAX_IDS:
             raise ValueError("too many tests")
@@ -107,7 +112,7 @@ class _Reader:
         elif outcome == "failed":
             test.worsen("failed", kind or "error", detail)
         elif outcome == "skipped":
-            test.worsen("skipped", None, "xfailed" if record["xfail"] else "")
+            test.worsen("skipped", None, "xfailed" if record["xfail"] else detail)
         elif outcome != "passed":
             raise ValueError("an unknown outcome")
 
@@ -130,8 +135,8 @@ def read_report(data: bytes, nonce: str, *, timed_out: bool) -> Report:
     if lines[-1] and not (prefix.startswith(lines[-1]) or lines[-1].startswith(prefix)):
         faults.append("a last line without the nonce")
     results = {test_id: _outcome(test, timed_out=timed_out) for test_id, test in reader.tests.items()}
-    for test_id, broken in reader.broken.items():
-        results.setdefault(test_id, broken)
+    for test_id, whole in (*reader.broken.items(), *reader.omitted.items()):
+        results.setdefault(test_id, whole)
     errors = sorted({test_id.partition("::")[0] for test_id in reader.broken})
     return Report(results, tuple(errors), reader.exit_code, tuple(faults))
 

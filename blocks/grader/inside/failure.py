@@ -70,6 +70,12 @@ def detail_of(error: BaseException) -> str:
     return (last.strip().splitlines() or [""])[0][:DETAIL_CHARS]
 
 
+def skip_reason(told: object) -> str:
+    """Why something was skipped, of pytest's own (file, line, reason); cut to DETAIL_CHARS."""
+    reason = told[2] if isinstance(told, tuple) and len(told) == 3 else told
+    return (str(reason).removeprefix("Skipped: ").strip().splitlines() or [""])[0][:DETAIL_CHARS]
+
+
 def _doctest_cause(error: BaseException) -> BaseException:
     failures = getattr(error, "failures", None)
     if type(error).__name__ == "MultipleDoctestFailures" and failures:

@@ -8,6 +8,7 @@ A record is one line: the nonce, a blank, a JSON object with `event` and what go
 | phase | id, phase, outcome, xfail, seconds, kind, detail | a phase of it, or a subtest, was reported |
 | finish | id | it is through its teardown |
 | collect | id, kind, detail | something could not be collected |
+| omit | id, detail | something was skipped while it was collected |
 | end | exit_code | pytest.main returned |
 
 Outcomes are pytest's own words: passed, failed, skipped, and `rerun` of pytest-rerunfailures.
@@ -58,6 +59,8 @@ class Reporter:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A phase, or a subtest under its test's id, was reported."""
         kind, detail = self._why.pop((report.nodeid, report.when), (None, ""))
+        if report.outcome == "skipped" and not hasattr(report, "wasxfail"):
+            detail = failure.skip_reason(report.longrepr)
         self._channel.send(
             "phase",
             id=report.nodeid,
@@ -79,6 +82,8 @@ class Reporter:
         """Something could not be collected."""
         outcome = yield
         report = outcome.get_result()
+        if report.outcome == "skipped":
+            self._channel.send("omit", id=collector.nodeid, detail=failure.skip_reason(report.longrepr))
         if report.outcome != "failed":
             return
         excinfo = getattr(getattr(report, "call", None), "excinfo", None)

@@ -148,11 +148,15 @@ def test_every_failure_kind_is_told_from_the_exception(workspace: Path, subject_
     (workspace / "tests/test_kinds.py").write_text(KINDS, encoding="utf-8", errors="surrogatepass")
     (workspace / "tests/test_no_module.py").write_text("import nothing_of_this_name\n")
     (workspace / "tests/test_syntax.py").write_text("def (\n")
+    (workspace / "tests/test_asks.py").write_text("import pytest\n\npytest.importorskip('nothing_of_this_name')\n")
     vector = observe(workspace, subject_python, uid=subject_uid)
     assert vector.complete and not vector.timed_out and vector.exit_code == 1
     assert vector.collection_errors == ("tests/test_no_module.py", "tests/test_syntax.py")
     assert vector.results["tests/test_no_module.py"].failure_kind is FailureKind.IMPORT
     assert vector.results["tests/test_syntax.py"].failure_kind is FailureKind.COLLECTION
+    asks = vector.results["tests/test_asks.py"]
+    assert asks.status is TestStatus.SKIPPED and asks.detail.startswith("could not import 'nothing_of_this_name'")
+    assert vector.results["tests/test_kinds.py::TestCase::test_skipped"].detail == "no"
     tests = {test: result for test, result in vector.results.items() if "::" in test}
     assert len(tests) == 24
     for test, result in tests.items():
