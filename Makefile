@@ -38,8 +38,8 @@ lock: venv ## Resolve pyproject.toml into requirements.lock, with hashes and wit
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
-bench: setup ## The benchmarks, one after the other
-	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+bench: setup ## The benchmarks that need nothing but this machine (see docs/operators.md for those over the corpus)
+	$(BIN)/python -m bench.overhead
 
 peers: ## The real tools that consume what is published, in their own environment
 	@setup/peers.sh

@@ -1,9 +1,9 @@
 """The corpus: draws one commit per repository by the written rule (data/corpus/*.toml) and writes prompt contributions.
 
-    python -m bench.corpus data/corpus/python.toml --mirrors FOLDER [--first N] [--draw] [--inbox FOLDER]
+    python -m bench.corpus data/corpus/python.toml --mirrors FOLDER [--first N] [--inbox FOLDER]
 
 `--mirrors` names a folder that holds `owner+name/repo` or `owner/name` Git directories; a repository that is not there is
-said to be missing. `--draw` only prints what the rule picks.
+said to be missing. Without `--inbox` it only prints what the rule picks.
 """
 
 import argparse

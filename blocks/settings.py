@@ -130,7 +130,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Precedence: arguments, environment, settings file."""
+        """Precedence: arguments, environment, settings file; no other source is asked."""
+        del dotenv_settings, file_secret_settings
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from types import TracebackType
 
 from blocks.chain import Chain, load_upstream
@@ -29,12 +30,17 @@ def perform(definition: PhaseDefinition, key: PhaseKey, workshop: Workshop) -> P
     return perform_with(key, workshop, lambda chain, writer: definition.run(workshop, chain, writer))
 
 
-def perform_with(key: PhaseKey, workshop: Workshop, work: Callable[[Chain, PhaseWriter], Decision]) -> PhaseResult:
-    """As `perform`, with the work given: for phases whose parts ran as tasks of their own."""
+def perform_with(
+    key: PhaseKey,
+    workshop: Workshop,
+    work: Callable[[Chain, PhaseWriter], Decision],
+    started_at: datetime | None = None,
+) -> PhaseResult:
+    """As `perform`, with the work given: for phases whose parts ran as tasks of their own, from `started_at` on."""
     committed = find_manifest(workshop.store, key)
     if committed is not None:
         return result_of(committed, reused=True)
-    writer = PhaseWriter(workshop.store, key, workshop.flow_run_id)
+    writer = PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at)
     with CrashRow(writer):
         decision = work(load_upstream(workshop.store, key), writer)
         manifest = commit_phase(writer, decision.outcome, decision.reason_code, decision.message)

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -19,11 +19,11 @@ from blocks.engine import images, memory, reaper
 from blocks.engine.container import Container
 from blocks.engine.faults import engine_faults
 from blocks.engine.network import outbound_mode
-from blocks.engine.owner import Owner
 from blocks.engine.raw import inspect_image
 from blocks.engine.spec import UNPRIVILEGED, ContainerSpec, Network, Role
 from blocks.engine.transcript import Transcript
 from blocks.errors import PermanentError, ServiceMissingError
+from blocks.owner import Owner
 from blocks.settings import EngineSettings
 
 _SOCKET = "unix:///var/run/docker.sock"
@@ -153,12 +153,18 @@ class Engine:
             raise PermanentError(f"image {reference} is not built on {below}: its own bytes cannot be told")
         return int(image["Size"]) - int(base["Size"])
 
-    def save_layers(self, reference: str) -> Iterator[tuple[str, IO[bytes]]]:
+    def save_layers(
+        self, reference: str, leave_out: Collection[images.LayerSize] = ()
+    ) -> Iterator[tuple[str, IO[bytes]]]:
         """Each layer's tar as (`layer/<name>`, stream) and each JSON document as (`json/<name>`, stream).
 
-        A stream must be read before the next item is asked for.
+        A stream must be read before the next item is asked for. Layers in `leave_out` do not come.
         """
-        return images.save_layers(self.api, reference)
+        return images.save_layers(self.api, reference, leave_out)
+
+    def layer_sizes(self, reference: str) -> tuple[images.LayerSize, ...]:
+        """Hash and length of each layer; reads the whole image."""
+        return images.layer_sizes(self.api, reference)
 
     def build(
         self,

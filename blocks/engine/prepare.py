@@ -6,9 +6,9 @@ Run as `python -m blocks.engine.prepare`; exit code 3 with a message where somet
 import sys
 
 from blocks.engine.engine import Engine
-from blocks.engine.owner import Owner
 from blocks.engine.runtime import ensure_python_runtime
 from blocks.errors import EnvmillError, ServiceMissingError
+from blocks.owner import Owner
 from blocks.settings import load_settings
 
 

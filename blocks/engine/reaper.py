@@ -7,7 +7,7 @@ from docker import APIClient
 from pydantic import ValidationError
 
 from blocks.engine.faults import ContainerEndedError, engine_faults
-from blocks.engine.owner import Owner
+from blocks.owner import Owner
 
 OWNER, DEADLINE, FLOW_RUN, ROLE = "envmill.owner", "envmill.deadline", "envmill.flow_run", "envmill.role"
 """Labels of every container envmill starts. On images they are there but empty: the engine copies labels on commit."""
@@ -47,7 +47,7 @@ def _same_process(labels: Mapping[str, str], owner: Owner) -> bool:
         found = Owner.model_validate_json(labels.get(OWNER, ""))
     except ValidationError:
         return False
-    return (found.host, found.pid, found.start_ticks) == (owner.host, owner.pid, owner.start_ticks)
+    return found.same_process(owner)
 
 
 def is_left_over(labels: Mapping[str, str], now: float) -> bool:

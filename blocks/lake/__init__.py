@@ -5,11 +5,12 @@
 """
 
 from blocks.lake.commit import FileEntry, Manifest, PhaseKey, PhaseWriter, commit_phase, find_manifest
-from blocks.lake.lease import Lease, LeaseHeldError, LeaseLostError, Owner, acquire_lease
+from blocks.lake.lease import Lease, LeaseHeldError, LeaseLostError, acquire_lease
 from blocks.lake.open import open_store
 from blocks.lake.read import load_rows, read_object, read_record, read_table
 from blocks.lake.retries import ask_retry, attempt_of
 from blocks.lake.store import ObjectInfo, ObjectMissingError, ObjectStore
+from blocks.owner import Owner
 
 __all__ = [
     "FileEntry",

@@ -109,11 +109,13 @@ def input_key(phase: Phase, version: int, upstream_key: str | None, config: Reco
 class PhaseWriter:
     """Writes the files of one phase run. Only `commit_phase` makes them count."""
 
-    def __init__(self, store: ObjectStore, key: PhaseKey, flow_run_id: str | None = None) -> None:
+    def __init__(
+        self, store: ObjectStore, key: PhaseKey, flow_run_id: str | None = None, started_at: datetime | None = None
+    ) -> None:
         self.store = store
         self.key = key
         self.flow_run_id = flow_run_id
-        self.started_at = datetime.now(UTC)
+        self.started_at = started_at or datetime.now(UTC)
         self._files: dict[str, FileEntry] = {}
 
     def rows(self, rows: Sequence[Row]) -> None:

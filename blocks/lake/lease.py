@@ -4,18 +4,16 @@ The object `leases/<input_key>.json` is written by put_if_absent the first time 
 it is released: so that a lease that was taken over cannot be changed by its old owner.
 """
 
-import os
 import secrets
-import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import TracebackType
 
 from pydantic import ValidationError
 
 from blocks.errors import PermanentError, TransientError
 from blocks.lake.store import ObjectMissingError, ObjectStore
+from blocks.owner import Owner
 from blocks.records import Record
 
 _TRIES = 8
@@ -27,41 +25,6 @@ class LeaseHeldError(TransientError):
 
 class LeaseLostError(TransientError):
     """The lease was taken over; what was done under it must not go on."""
-
-
-class Owner(Record):
-    """A process, told apart from a later one with the same pid. Empty fields: this system does not say."""
-
-    host: str
-    boot_id: str
-    pid_namespace: str
-    pid: int
-    start_ticks: int
-
-    @classmethod
-    def current(cls) -> "Owner":
-        """This process."""
-        return cls(
-            host=socket.gethostname(),
-            boot_id=_read("/proc/sys/kernel/random/boot_id"),
-            pid_namespace=_pid_namespace(),
-            pid=os.getpid(),
-            start_ticks=_start_ticks(os.getpid()) or 0,
-        )
-
-    def is_dead(self) -> bool:
-        """True only if that is certain: same host, boot and pid namespace, and the process is gone or a zombie."""
-        here = Owner.current()
-        if not self.boot_id or (self.host, self.boot_id, self.pid_namespace) != (
-            here.host,
-            here.boot_id,
-            here.pid_namespace,
-        ):
-            return False
-        return _start_ticks(self.pid) != self.start_ticks
-
-    def __str__(self) -> str:
-        return f"process {self.pid} on {self.host}"
 
 
 class LeaseRecord(Record):
@@ -182,26 +145,3 @@ def _read_lease(store: ObjectStore, key: str) -> LeaseRecord | None:
         return None
     except ValidationError as error:
         raise PermanentError(f"{key}: this is not a lease; delete the object") from error
-
-
-def _start_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None where it is gone or a zombie (proc(5), stat)."""
-    stat = _read(f"/proc/{pid}/stat")
-    fields = stat.rpartition(")")[2].split()
-    if len(fields) < 20 or fields[0] in "ZX":
-        return None
-    return int(fields[19])
-
-
-def _pid_namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

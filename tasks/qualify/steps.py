@@ -1,6 +1,7 @@
 """Prefect tasks of the phase: one per qualifier, run at the same time, and one that settles and commits."""
 
 import asyncio
+from datetime import UTC, datetime
 
 from prefect import task
 from prefect.runtime import flow_run
@@ -22,18 +23,19 @@ async def ask_qualifier(key: PhaseKey, qualifier: Qualifier) -> Timed:
 
 
 @task(task_run_name="settle {key.candidate_id}", **RETRY)
-async def settle_verdicts(key: PhaseKey, timed: list[Timed]) -> PhaseResult:
+async def settle_verdicts(key: PhaseKey, timed: list[Timed], started_at: datetime) -> PhaseResult:
     """Commit the four verdicts and what follows from them."""
     workshop = open_workshop(flow_run.id)
     return await asyncio.to_thread(
-        perform_with, key, workshop, lambda _chain, writer: settle(writer, key.candidate_id, timed)
+        perform_with, key, workshop, lambda _chain, writer: settle(writer, key.candidate_id, timed), started_at
     )
 
 
 async def qualify_candidate(key: PhaseKey) -> PhaseResult:
     """The four at the same time, then the decision."""
+    started_at = datetime.now(UTC)
     timed = await asyncio.gather(*(ask_qualifier(key, qualifier) for qualifier in Qualifier))
-    return await settle_verdicts(key, list(timed))
+    return await settle_verdicts(key, list(timed), started_at)
 
 
 def _ask(key: PhaseKey, qualifier: Qualifier, workshop: Workshop) -> Timed:

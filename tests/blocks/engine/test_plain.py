@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from blocks.engine.clip import Clip
 from blocks.engine.debian import host_sources
 from blocks.engine.outbound import CA_TARGET, fetch_environment
-from blocks.engine.owner import Owner
 from blocks.engine.reaper import DEADLINE, OWNER, is_left_over
 from blocks.engine.spec import ContainerSpec, MemoryFile, Network, Role
 from blocks.engine.stream import _frames, as_file
 from blocks.errors import UsageError
+from blocks.owner import Owner
 from blocks.settings import EngineSettings, Settings
 
 
@@ -126,7 +126,7 @@ def test_owner_is_dead_only_where_that_is_certain() -> None:
     assert not here.model_copy(update={"pid": 2**22 + 1, "host": "elsewhere"}).is_dead()
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     ticks = int(Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
-    owner = Owner(host=here.host, pid=child.pid, start_ticks=ticks)
+    owner = here.model_copy(update={"pid": child.pid, "start_ticks": ticks})
     assert not owner.is_dead()
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

@@ -22,7 +22,7 @@ def later(seconds: float) -> datetime:
 
 def test_held_then_expired_then_the_old_owner_can_do_nothing(store: ObjectStore) -> None:
     first = acquire_lease(store, "k", owner=OTHER, ttl_sec=60, now=lambda: NOON)
-    with pytest.raises(LeaseHeldError, match=r"process 7 on elsewhere until 2026-01-01 12:01:00 UTC"):
+    with pytest.raises(LeaseHeldError, match=r"process 7 on machine elsewhere until 2026-01-01 12:01:00 UTC"):
         acquire_lease(store, "k", ttl_sec=60, now=lambda: later(59))
     first._now = lambda: later(59)
     first.renew()
