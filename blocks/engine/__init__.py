@@ -9,7 +9,7 @@ from blocks.engine.container import Container
 from blocks.engine.engine import Engine
 from blocks.engine.faults import ContainerEndedError, ImageMissingError
 from blocks.engine.outbound import fetch_environment
-from blocks.engine.runtime import apt_spec, clean_packages, ensure_python_runtime, install_packages
+from blocks.engine.runtime import apt_get, apt_spec, clean_packages, ensure_python_runtime, install_packages
 from blocks.engine.spec import ContainerSpec, ExecResult, MemoryFile, Network, Role
 from blocks.owner import Owner
 
@@ -24,6 +24,7 @@ __all__ = [
     "Network",
     "Owner",
     "Role",
+    "apt_get",
     "apt_spec",
     "clean_packages",
     "ensure_base",

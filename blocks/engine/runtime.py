@@ -11,7 +11,7 @@ from blocks.engine.container import Container
 from blocks.engine.debian import host_apt_options, host_sources
 from blocks.engine.engine import Engine
 from blocks.engine.outbound import CA_TARGET, fetch_environment
-from blocks.engine.spec import SHARED_MEMORY, ContainerSpec, MemoryFile, Network, Role
+from blocks.engine.spec import SHARED_MEMORY, ContainerSpec, ExecResult, MemoryFile, Network, Role
 from blocks.errors import TransientError
 from blocks.settings import Settings
 
@@ -81,11 +81,15 @@ def install_packages(container: Container, packages: tuple[str, ...], *, timeout
     Raises:
         TransientError: apt failed: a mirror, or a name that does not exist.
     """
-    options = [argument for option in _apt_options(container.spec) for argument in ("-o", option)]
     output = ""
     for command in (("update",), ("install", "--yes", "--no-install-recommends", *packages)):
-        output = _run(container, ("apt-get", *options, *command), timeout_sec)
+        output = _run(container, ("apt-get", *_apt_arguments(container.spec), *command), timeout_sec)
     return output
+
+
+def apt_get(container: Container, *command: str, timeout_sec: int) -> ExecResult:
+    """One apt-get command in a container made by `apt_spec`; what it makes of it is the caller's to judge."""
+    return container.run(["apt-get", *_apt_arguments(container.spec), *command], timeout_sec=timeout_sec)
 
 
 def apt_spec(settings: Settings, image: str, folder: Path, *, deadline_sec: int, suite: str = SUITE) -> ContainerSpec:
@@ -131,6 +135,10 @@ def _run(container: Container, argv: tuple[str, ...], timeout_sec: int) -> str:
     if not result.ok:
         raise TransientError(f"{' '.join(argv[:1])} in {container.spec.image} failed: {result.output[-2000:]}")
     return result.output
+
+
+def _apt_arguments(spec: ContainerSpec) -> list[str]:
+    return [argument for option in _apt_options(spec) for argument in ("-o", option)]
 
 
 def _apt_options(spec: ContainerSpec) -> list[str]:
