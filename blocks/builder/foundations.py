@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from blocks.builder.cpp_foundation import CppFoundation
 from blocks.builder.foundation import Foundation
 from blocks.builder.python_foundation import PythonFoundation
 from blocks.errors import PermanentError
 from blocks.recipe import Recipe
 
-FOUNDATIONS: Mapping[str, Foundation] = {"python": PythonFoundation()}
+FOUNDATIONS: Mapping[str, Foundation] = {"python": PythonFoundation(), "cpp": CppFoundation()}
 """By the recipe's stack."""
 
 
