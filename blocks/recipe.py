@@ -27,6 +27,39 @@ class NativeBuild(Record):
     """Folders of the tree that are submodules, each with the folder of the image that stands in for it."""
 
 
+class NodeCommand(Record):
+    """A build command of a JavaScript project, and the folder it runs in, relative to the workspace."""
+
+    argv: tuple[str, ...]
+    folder: str = "."
+
+
+class NodeSuite(Record):
+    """One start of one test tool."""
+
+    tool: str
+    """jest, vitest, mocha, ava, bun, or `node` for node's own test runner."""
+    folder: str = "."
+    arguments: tuple[str, ...] = ()
+    node_arguments: tuple[str, ...] = ()
+    """Options of node itself."""
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+class NodeBuild(Record):
+    """How a JavaScript tree is made ready and tested. `folder`s and links are relative to the workspace."""
+
+    manager: str
+    """npm, pnpm, yarn, berry or bun; with its version, e.g. `pnpm@9.15.9`."""
+    links: tuple[str, ...] = ()
+    """Folders `.../node_modules` that are links into the dependencies outside the workspace."""
+    native: tuple[str, ...] = ()
+    """Folders below the dependencies whose install scripts compile something; they run without a network."""
+    commands: tuple[NodeCommand, ...] = ()
+    """Built before each run of the tests, in this order."""
+    suites: tuple[NodeSuite, ...] = ()
+
+
 class Recipe(Record):
     """Runtime versions, packages and commands that rebuild both states of a candidate."""
 
@@ -58,6 +91,8 @@ class Recipe(Record):
     """Runner of the grader's `observe`."""
     build: NativeBuild | None = None
     """For the runner `native`."""
+    node: NodeBuild | None = None
+    """For the runner `node`."""
 
 
 class Paths(Record):

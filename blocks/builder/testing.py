@@ -14,9 +14,10 @@ from blocks.vectors import TestVector
 
 
 def grader_tree() -> dict[str, File]:
-    """The grader package as it is copied into containers and published tasks: its Python files."""
+    """The grader package as it is copied into containers and published tasks: its Python files, reporters for Node.js."""
     root = Path(blocks.grader.__file__).parent
-    return {path.relative_to(root).as_posix(): File(content=path.read_bytes()) for path in sorted(root.rglob("*.py"))}
+    paths = sorted(path for path in root.rglob("*") if path.suffix in (".py", ".cjs", ".mjs"))
+    return {path.relative_to(root).as_posix(): File(content=path.read_bytes()) for path in paths}
 
 
 def observe(box: Container, recipe: Recipe, *, timeout_sec: int) -> TestVector:
@@ -59,5 +60,17 @@ def _native(recipe: Recipe) -> tuple[dict[str, str], list[str]]:
     return {"build.json": recipe.build.model_dump_json()}, ["--build-json", f"@{GRADER}/build.json"]
 
 
-_RUNNERS: Mapping[str, Callable[[Recipe], tuple[dict[str, str], list[str]]]] = {"pytest": _pytest, "native": _native}
+def _node(recipe: Recipe) -> tuple[dict[str, str], list[str]]:
+    if recipe.node is None:
+        raise PermanentError(
+            f"the recipe of {recipe.project_name or 'a Node.js project'} does not say how it is tested"
+        )
+    return {"build.json": recipe.node.model_dump_json()}, ["--build-json", f"@{GRADER}/build.json"]
+
+
+_RUNNERS: Mapping[str, Callable[[Recipe], tuple[dict[str, str], list[str]]]] = {
+    "pytest": _pytest,
+    "native": _native,
+    "node": _node,
+}
 """By the recipe's runner: the files it needs, and its options."""

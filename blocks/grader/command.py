@@ -15,6 +15,7 @@ from pathlib import Path
 from .account import GraderError, resolve_account
 from .grade import grade
 from .native_runner import NativeJob, run_native
+from .node_runner import NodeJob, run_node
 from .observe import observe
 from .pytest_runner import PytestJob, PytestRun, run_pytest
 
@@ -63,7 +64,18 @@ def _native(options: argparse.Namespace) -> Runner:
     return lambda _: run_native(job)
 
 
-RUNNERS: dict[str, Callable[[argparse.Namespace], Runner]] = {"pytest": _pytest, "native": _native}
+def _node(options: argparse.Namespace) -> Runner:
+    job = NodeJob(
+        workspace=options.workspace.absolute(),
+        account=resolve_account(options.user),
+        build=_object(options.build_json),
+        environment=_variables(options.environment_json),
+        timeout_sec=options.timeout,
+    )
+    return lambda _: run_node(job)
+
+
+RUNNERS: dict[str, Callable[[argparse.Namespace], Runner]] = {"pytest": _pytest, "native": _native, "node": _node}
 """What `observe` can run."""
 
 
@@ -77,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     seeing.add_argument("--workspace", type=Path, required=True)
     seeing.add_argument("--runner", choices=sorted(RUNNERS), default="pytest")
     seeing.add_argument("--python", help="pytest: interpreter that has it and the dependencies")
-    seeing.add_argument("--build-json", default="{}", help="native: how it is built; JSON, or @FILE with it")
+    seeing.add_argument("--build-json", default="{}", help="native, node: how it is built; JSON, or @FILE with it")
     seeing.add_argument("--user", help="user to run as; must be given when started as root")
     seeing.add_argument("--timeout", type=float, default=900.0, help="seconds")
     seeing.add_argument("--ini-file", type=Path, help="file with the lines of the [pytest] section")
