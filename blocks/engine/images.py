@@ -1,9 +1,10 @@
 """Images as streams: what `docker save` writes, and what a Dockerfile build prints."""
 
+import hashlib
 import io
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, Any, BinaryIO
 
 from docker import APIClient
@@ -13,13 +14,52 @@ from blocks.engine.faults import engine_faults
 from blocks.engine.raw import inspect_image
 from blocks.engine.stream import as_file
 from blocks.errors import PermanentError
+from blocks.records import Record
 from blocks.settings import EngineSettings
 
 _TAR_MAGIC = slice(257, 262)
 
 
-def save_layers(api: APIClient, reference: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Every layer and JSON document of an image; both forms of archive: docker 20's, and the OCI layout of docker 25."""
+class LayerSize(Record):
+    """One layer: sha256 of its tar, and how long that is."""
+
+    sha256: str
+    size: int
+
+
+def layer_sizes(api: APIClient, reference: str) -> tuple[LayerSize, ...]:
+    """The layers of an image; reads all of it."""
+    return tuple(
+        LayerSize(sha256=_sha256(stream), size=size)
+        for name, size, stream in _members(api, reference)
+        if name.startswith("layer/")
+    )
+
+
+def save_layers(
+    api: APIClient, reference: str, leave_out: Collection[LayerSize] = ()
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Every layer and JSON document of an image; both forms of archive: docker 20's, and the OCI layout of docker 25.
+
+    Layers in `leave_out` are passed over. The older form does not name a layer by its hash: one of the same length is
+    hashed, and if it is another one after all, it comes at the end, from a second reading.
+    """
+    digests = {layer.sha256 for layer in leave_out}
+    sizes = {layer.size for layer in leave_out}
+    others: set[str] = set()
+    for name, size, stream in _members(api, reference):
+        if name.startswith("layer/") and name.rpartition("/")[2] in digests:
+            continue
+        if name.startswith("layer/") and size in sizes:
+            if _sha256(stream) not in digests:
+                others.add(name)
+            continue
+        yield name, stream
+    if others:
+        yield from ((name, stream) for name, _, stream in _members(api, reference) if name in others)
+
+
+def _members(api: APIClient, reference: str) -> Iterator[tuple[str, int, IO[bytes]]]:
     with engine_faults(f"saving {reference}"):
         chunks = api.get_image(reference, chunk_size=1 << 20)
         with tarfile.open(fileobj=as_file(iter(chunks)), mode="r|") as archive:
@@ -29,7 +69,14 @@ def save_layers(api: APIClient, reference: str) -> Iterator[tuple[str, IO[bytes]
                     continue
                 stream = io.BufferedReader(reader, 1 << 16)  # type: ignore[type-var]
                 kind = "layer" if _is_tar(stream.peek(512)) else "json"
-                yield f"{kind}/{entry.name}", stream
+                yield f"{kind}/{entry.name}", entry.size, stream
+
+
+def _sha256(stream: IO[bytes]) -> str:
+    sha256 = hashlib.sha256()
+    while chunk := stream.read(1 << 20):
+        sha256.update(chunk)
+    return sha256.hexdigest()
 
 
 def build(

@@ -1,18 +1,32 @@
-"""The leak scan: no Git, no solution, no hidden test, no fixed release in any layer of an exported image."""
+"""The leak scan: no Git, no solution, no hidden test, no fixed release, no trace of this machine in any layer of an image."""
 
+import json
 import posixpath
 import re
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO
 
-from packaging.utils import canonicalize_name
-
 from blocks.records import Record
+from blocks.trees import Tree
+from tasks.containerize.contents import MAX_BYTES, views
 from tasks.containerize.fingerprints import Fingerprints, match
+from tasks.containerize.git_traces import names_remote, trace, version_control
+from tasks.containerize.machine_traces import holds_certificate, machine_variables
+from tasks.containerize.matching import Matcher, strings_of
+from tasks.containerize.releases import OwnReleases
 
-_GIT_OBJECT = re.compile(r"(^|/)objects/([0-9a-f]{2}/[0-9a-f]{38}|pack/pack-[0-9a-f]{40}\.(pack|idx))$")
-_MAX_TEXT = 4 << 20
+_WORKSPACE = "app/"
+_MAX_HITS = 200
+_THIRD_PARTY = re.compile(r"(^|/)(site-packages|dist-packages|node_modules)/")
+
+
+_RANK = (
+    "git", "own_release", "solution_lines", "solution_bytecode", "solution_names", "solution_file", "commit_id",
+    "remote_name", "extra_certificate", "machine_file",
+)  # fmt: skip
+"""Of several things found in one file, the first says what it is."""
 
 
 class LeakHit(Record):
@@ -24,12 +38,54 @@ class LeakHit(Record):
     evidence: str
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for."""
+
+    matcher: Matcher
+    prints: Fingerprints
+    project: str | None
+    remotes: tuple[str, ...]
+    secrets: tuple[str, ...]
+    certificates: frozenset[bytes]
+    known: Mapping[str, bytes]
+
+    def slugs(self) -> list[bytes]:
+        """`owner/name` of each remote."""
+        return ["/".join(remote.rstrip("/").removesuffix(".git").split("/")[-2:]).encode() for remote in self.remotes]
+
+
 def scan_layers(
-    layers: Iterable[tuple[str, IO[bytes]]], prints: Fingerprints, *, project: str | None, remotes: Iterable[str]
+    layers: Iterable[tuple[str, IO[bytes]]],
+    prints: Fingerprints,
+    *,
+    project: str | None,
+    remotes: Iterable[str],
+    secrets: Collection[str] = (),
+    certificates: frozenset[bytes] = frozenset(),
+    start: Tree | None = None,
 ) -> list[LeakHit]:
-    """Scan the tars of the layers, also what a later layer deletes, and the JSON documents of the image (`json/...`); as data."""
-    needles = tuple(remotes)
-    return [hit for name, stream in layers for hit in _scan_layer(name, stream, prints, project, needles)]
+    """Scan the layers' tars, also what a later layer deletes, and the image's JSON documents (`json/...`); all as data.
+
+    Args:
+        layers: as Engine.save_layers gives them; each stream is read once, one file of it in memory at a time.
+        prints: of the solution and the hidden tests.
+        project: the project's own name as a distribution; any release of it in the image is a leak.
+        remotes: public addresses of the repository.
+        secrets: commit ids that give the solution away.
+        certificates: of this machine, as `machine_traces.certificates` reads them.
+        start: the start tree; of what lies unchanged in the workspace, only the archives are looked through.
+
+    Returns:
+        The findings, at most one per file; at most 200.
+    """
+    known = {f"{_WORKSPACE}{path}": file.content for path, file in (start or {}).items()}
+    wanted = Wanted(Matcher(prints), prints, project, tuple(remotes), tuple(secrets), certificates, known)
+    hits: list[LeakHit] = []
+    for name, stream in layers:
+        found = _scan_document(name, stream, wanted) if name.startswith("json/") else _scan_layer(name, stream, wanted)
+        hits += list(found)[: _MAX_HITS - len(hits)]
+    return hits
 
 
 def scan_text(where: str, text: str, prints: Fingerprints, *, secrets: Iterable[str] = ()) -> list[LeakHit]:
@@ -45,37 +101,82 @@ def scan_text(where: str, text: str, prints: Fingerprints, *, secrets: Iterable[
     return hits
 
 
-def _scan_layer(
-    layer: str, stream: IO[bytes], prints: Fingerprints, project: str | None, remotes: tuple[str, ...]
-) -> Iterator[LeakHit]:
-    if layer.startswith("json/"):
-        yield from scan_text(layer, stream.read().decode("utf-8", "replace"), prints)
-        return
+def _scan_document(name: str, stream: IO[bytes], wanted: Wanted) -> Iterator[LeakHit]:
+    """Labels, variables, commands and comments of an image; a string holds line breaks that its JSON escapes."""
+    content = stream.read()
+    try:
+        document = json.loads(content)
+        text = "\n".join(strings_of(document))
+    except ValueError:
+        document, text = None, content.decode("utf-8", "replace")
+    yield from scan_text(name, text, wanted.prints, secrets=wanted.secrets)
+    for _, inner in views(name, text.encode()):
+        if found := wanted.matcher.find(name, inner):
+            if match(wanted.prints, text) is None:
+                yield LeakHit(kind=found.kind, layer="text", path=name, evidence=found.evidence)
+            break
+    config = document.get("config") if isinstance(document, dict) else None
+    for variable in machine_variables((config or {}).get("Env") or []):
+        yield LeakHit(kind="machine_variable", layer="text", path=name, evidence=variable)
+
+
+def _scan_layer(layer: str, stream: IO[bytes], wanted: Wanted) -> Iterator[LeakHit]:
+    releases = OwnReleases(wanted.project)
+    folders: set[str] = set()
     with tarfile.open(fileobj=stream, mode="r|*") as archive:
         for entry in archive:
             path = posixpath.normpath(entry.name)
-            parts = path.split("/")
-            if ".git" in parts or _GIT_OBJECT.search(path):
-                yield LeakHit(kind="git", layer=layer, path=path, evidence="a Git folder or object")
+            if folder := version_control(path):
+                if folder not in folders:
+                    yield LeakHit(kind="git", layer=layer, path=path, evidence="a Git folder or object")
+                folders.add(folder)
                 continue
-            if project and _is_release(parts[-1], project):
-                yield LeakHit(kind="own_release", layer=layer, path=path, evidence=f"a built release of {project}")
-            if not entry.isreg() or entry.size > _MAX_TEXT:
+            reader = archive.extractfile(entry) if entry.isreg() else None
+            if reader is None:
                 continue
-            reader = archive.extractfile(entry)
-            content = reader.read() if reader else b""
-            if b"\0" in content[:8192]:
-                continue
-            text = content.decode("utf-8", "replace")
-            if (window := match(prints, text)) is not None:
-                yield LeakHit(kind="solution_lines", layer=layer, path=path, evidence=f"{len(window)} lines")
-            yield from (
-                LeakHit(kind="remote_name", layer=layer, path=path, evidence=remote)
-                for remote in remotes
-                if f"url = {remote}" in text
+            found = sorted(
+                _look(path, reader.read(MAX_BYTES), releases, wanted), key=lambda trace: _RANK.index(trace[0])
             )
+            for kind, evidence, inner in found[:1]:
+                yield LeakHit(kind=kind, layer=layer, path=inner, evidence=evidence)
+    for path, evidence in releases.finish():
+        yield LeakHit(kind="own_release", layer=layer, path=path, evidence=evidence)
 
 
-def _is_release(filename: str, project: str) -> bool:
-    stem = re.match(r"^(.+?)-\d[^/]*\.(whl|tar\.gz|zip)$", filename)
-    return bool(stem and canonicalize_name(stem[1]) == canonicalize_name(project))
+def _look(path: str, content: bytes, releases: OwnReleases, wanted: Wanted) -> Iterator[tuple[str, str, str]]:
+    """Kind, evidence and path of everything found in one file and in what it holds."""
+    is_known = wanted.known.get(path) == content
+    if path.startswith("dev/shm/"):
+        yield "machine_file", "a file for the fetch step", path
+    for inner, inside in views(path, content):
+        if evidence := releases.see(inner, inside):
+            yield "own_release", evidence, inner
+        if is_known and inside is content:
+            continue
+        if found := wanted.matcher.find(inner, inside):
+            yield found.kind, found.evidence, inner
+        if not is_known:
+            yield from _foreign(path, inner, inside, wanted)
+
+
+def _foreign(path: str, inner: str, content: bytes, wanted: Wanted) -> Iterator[tuple[str, str, str]]:
+    """What the start tree may hold (as data of its tests) and nothing else."""
+    if inner != path and version_control(inner.rpartition("!")[2]):
+        yield "git", "a Git folder or object", inner
+    if evidence := trace(inner, content):
+        yield "git", evidence, inner
+    if evidence := _names_repository(inner, content, wanted):
+        yield "remote_name", evidence, inner
+    for secret in wanted.secrets:
+        if secret.encode() in content or bytes.fromhex(secret) in content:
+            yield "commit_id", secret[:12], inner
+    if holds_certificate(content, wanted.certificates):
+        yield "extra_certificate", "a certificate of the fetch step", inner
+
+
+def _names_repository(path: str, content: bytes, wanted: Wanted) -> str | None:
+    """A remote of a Git configuration, or the repository as the source of an install from version control."""
+    for remote, slug in zip(wanted.remotes, wanted.slugs(), strict=True):
+        if b"url = " + remote.encode() in content or (b'"vcs_info"' in content and slug in content):
+            return remote
+    return "a remote" if names_remote(content) and not _THIRD_PARTY.search(path) else None

@@ -12,10 +12,11 @@ from blocks.settings import Settings
 from blocks.trees import Tree, pack
 from blocks.workshop import Workshop
 from tasks.containerize.fingerprints import Fingerprints, fingerprint
-from tasks.containerize.leaks import LeakHit, scan_layers, scan_text
+from tasks.containerize.leaks import LeakHit, scan_text
+from tasks.containerize.scan import scan_image
 from tasks.containerize.seal import Sealed, seal
 
-VERSION = 1
+VERSION = 2
 
 
 def environment_id(repository: str, candidate_id: str) -> str:
@@ -49,7 +50,7 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
         return _failed(writer, chain, identity, built.failure, log_uri=log_uri, image=built.reference)
     seconds = time.monotonic() - started
     prints = _prints(chain, start)
-    hits = _scan(workshop, chain, built, prints, recipe)
+    hits = _scan(workshop, chain, built, prints, recipe, start, runtime_image)
     writer.object("workspace.tar", pack(built.workspace))
     writer.object("leaks.json", "[" + ",".join(hit.model_dump_json() for hit in hits) + "]")
     engine = workshop.engine
@@ -89,11 +90,29 @@ def _prints(chain: Chain, start: Tree) -> Fingerprints:
     return fingerprint(start, revealed)
 
 
-def _scan(workshop: Workshop, chain: Chain, built: Sealed, prints: Fingerprints, recipe: Recipe) -> list[LeakHit]:
+def _scan(
+    workshop: Workshop,
+    chain: Chain,
+    built: Sealed,
+    prints: Fingerprints,
+    recipe: Recipe,
+    start: Tree,
+    runtime_image: str,
+) -> list[LeakHit]:
     candidate = chain.candidate()
-    end_commit = chain.row(Phase.ARCHAEOLOGY, ReconstructionRow).end_commit or ""
-    layers = workshop.engine.save_layers(built.reference)
-    hits = scan_layers(layers, prints, project=recipe.project_name, remotes=[candidate.repository])
+    end_commit = chain.row(Phase.ARCHAEOLOGY, ReconstructionRow).end_commit
+    hits = scan_image(
+        workshop.engine,
+        workshop.store,
+        workshop.settings,
+        built.reference,
+        prints,
+        below=runtime_image,
+        recipe=recipe,
+        repository=candidate.repository,
+        end_commit=end_commit,
+        start=start,
+    )
     return hits + scan_text("instruction", candidate.instruction, prints, secrets=[end_commit] if end_commit else [])
 
 

@@ -53,10 +53,11 @@ def test_clean_layers_give_none() -> None:
                 "app/.gitignore": "*.pyc",
                 "app/README.md": f"Clone {REMOTE} and read on.",
                 "opt/venv/gate_hours-0.3.0.dist-info/METADATA": "Name: gatehours",
+                "opt/venv/gate_hours-0.3.0.dist-info/direct_url.json": '{"url": "file:///app"}',
                 "opt/wheels/pytest-8.4.0-py3-none-any.whl": b"PK\0",
                 "opt/wheels/gate_hours_plugin-1.0.tar.gz": b"",
                 "usr/lib/objects/12/3456": "x",
-                "usr/bin/tool": b"\x7fELF\0" + AFTER.encode(),
+                "usr/bin/tool": b"\x7fELF\0" + BEFORE.encode(),
             }
         ),
         "app/link": File(link="README.md"),

@@ -1,0 +1,140 @@
+"""Whether a content holds what fingerprints tell of: exact copies, lines, or names where lines do not survive."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tasks.containerize.fingerprints import Fingerprints, Lines, Revealed, bare_lines, names_of, two_last
+
+_KEY = 12
+"""Bytes of a line's end by which it is looked up: what a log or a listing puts before a line does not matter."""
+_LONGEST_PREFIX = 160
+_MANY = 8
+_THIRD_PARTY = re.compile(r"(^|/)(site-packages|dist-packages|node_modules)/")
+_BYTECODE = re.compile(r"^(?P<folder>.*?)(__pycache__/)?(?P<stem>[^/.]+)(\.[\w-]+)*\.py[co]$")
+_LINE_BYTES = 120
+"""Longer lines than this on average were not written by hand."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a content holds, as kind and evidence."""
+
+    kind: str
+    evidence: str
+
+
+class Matcher:
+    """Fingerprints, indexed for looking through many files."""
+
+    def __init__(self, prints: Fingerprints) -> None:
+        self._files = prints.revealed
+        self._names = prints.names
+        self._copies = {file.sha256: file for file in prints.revealed if file.sha256}
+        self._sizes = {file.size for file in prints.revealed if file.sha256}
+        self._anchors: dict[bytes, list[tuple[Lines, int]]] = {}
+        for window in {window for file in prints.revealed for window in file.windows}:
+            anchor = max(range(len(window)), key=lambda position: len(window[position]))
+            if len(window[anchor]) >= _KEY:
+                self._anchors.setdefault(window[anchor][-_KEY:], []).append((window, anchor))
+
+    def find(self, path: str, content: bytes) -> Found | None:
+        """The strongest thing that this file holds of the solution or the hidden tests."""
+        foreign = bool(_THIRD_PARTY.search(path))
+        if len(content) in self._sizes and (same := self._copies.get(hashlib.sha256(content).hexdigest())):
+            return Found("solution_lines" if same.windows else "solution_file", "the whole file")
+        windows = self._windows(content)
+        if windows and (not foreign or len(windows) >= _MANY or self._covers(windows)):
+            return Found("solution_lines", f"{len(windows)} windows of lines")
+        if self._is_new_file(path):
+            return Found("solution_file", "a name that only the solution has")
+        if twin := self._bytecode_twin(path, content):
+            return Found("solution_bytecode", twin)
+        if not self._names or not _is_made(content):
+            return None
+        names = self._names_in(content)
+        if any(_names_say_so(names, file, foreign) for file in self._files):
+            return Found("solution_names", f"{len(names)} names")
+        return None
+
+    def _windows(self, content: bytes) -> set[Lines]:
+        lines = bare_lines(content)
+        if self._anchors.keys().isdisjoint({line[-_KEY:] for line in lines}):
+            return set()
+        found: set[Lines] = set()
+        for position, line in enumerate(lines):
+            for window, anchor in self._anchors.get(line[-_KEY:], ()):
+                first = position - anchor
+                here = lines[first : first + len(window)] if first >= 0 else []
+                if len(here) == len(window) and all(map(_ends_with, here, window)):
+                    found.add(window)
+        return found
+
+    def _covers(self, windows: set[Lines]) -> bool:
+        return any(file.windows and 2 * len(windows & file.windows) >= len(file.windows) for file in self._files)
+
+    def _is_new_file(self, path: str) -> bool:
+        inside = path.removeprefix("app/") if path.startswith("app/") else None
+        return any(
+            file.is_new and (inside == file.path or ("/" in file.path and two_last(path) == two_last(file.path)))
+            for file in self._files
+            if not file.path.endswith(("__init__.py", "conftest.py"))
+        )
+
+    def _bytecode_twin(self, path: str, content: bytes) -> str | None:
+        """Compiled from a revealed file: its header holds the size of the source (PEP 552), its constants the names."""
+        named = _BYTECODE.match(path)
+        if not named or len(content) < 16:
+            return None
+        source = two_last(f"{named['folder']}{named['stem']}.py")
+        names = self._names_in(content)
+        for file in self._files:
+            if two_last(file.path) != source and file.path != f"{named['stem']}.py":
+                continue
+            if file.is_new:
+                return "compiled from a file that only the solution has"
+            is_timed = content[4:8] == bytes(4)
+            size = int.from_bytes(content[12:16], "little")
+            if is_timed and size == file.size != file.size_before:
+                return "compiled from a source of the solution's size"
+            if names & file.names:
+                return f"{len(names & file.names)} names"
+        return None
+
+    def _names_in(self, content: bytes) -> set[bytes]:
+        words = names_of(content)
+        # In bytecode a long name's length and type stand before it as letters.
+        words |= {word[cut:] for word in words if len(word) >= 48 for cut in (1, 2)}
+        return words & self._names
+
+
+def _ends_with(line: bytes, wanted: bytes) -> bool:
+    before = line[: -len(wanted)]
+    return (
+        line.endswith(wanted) and len(before) <= _LONGEST_PREFIX and not (before[-1:].isalnum() or before[-1:] == b"_")
+    )
+
+
+def _names_say_so(names: set[bytes], file: Revealed, foreign: bool) -> bool:
+    """Where lines do not survive, a share of one file's names must be there; more where names are many."""
+    least, share = (5, 0.6) if foreign else (3, 0.4)
+    return len(file.names) >= least and len(names & file.names) >= max(least, share * len(file.names))
+
+
+def _is_made(content: bytes) -> bool:
+    """Whether a machine wrote it: compiled, minified, packed."""
+    return b"\0" in content[:8192] or len(content) > _LINE_BYTES * (content.count(b"\n") + 1)
+
+
+def strings_of(document: object) -> Iterator[str]:
+    """Every string of a JSON document, keys too."""
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, dict):
+        for key, value in document.items():
+            yield str(key)
+            yield from strings_of(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from strings_of(value)
