@@ -42,6 +42,10 @@ class Declared(Record):
     build: tuple[str, ...] = ()
     build_backend: str | None = None
     dynamic_version: bool = False
+    pythons: tuple[str, ...] = ()
+    """Minor versions of Python that its classifiers and tox name, e.g. `3.11`."""
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Every extra and group by name, for `own[extra]` in other places."""
     left_out: tuple[str, ...] = ()
     """What was declared and cannot be fetched from an index: local paths, addresses, what does not parse."""
 
@@ -85,10 +89,10 @@ def read_manifests(tree: Tree) -> Declared | None:
         if not any(kind.search(extra) for kind in (_TEST_GROUP, _DEV_GROUP, _TOOL_GROUP))
         for item in _strings(items)
     ]
-    kept_runtime, dropped = _fetchable(runtime, own_name=name, groups=groups)
-    kept_test, dropped_test = _fetchable(test, own_name=name, groups=groups)
-    kept_features, _ = _fetchable(features, own_name=name, groups=groups)
-    kept_build, dropped_build = _fetchable(build, own_name=name, groups=groups)
+    kept_runtime, dropped = fetchable(runtime, own_name=name, groups=groups)
+    kept_test, dropped_test = fetchable(test, own_name=name, groups=groups)
+    kept_features, _ = fetchable(features, own_name=name, groups=groups)
+    kept_build, dropped_build = fetchable(build, own_name=name, groups=groups)
     return Declared(
         name=name,
         requires_python=requires_python,
@@ -98,8 +102,31 @@ def read_manifests(tree: Tree) -> Declared | None:
         build=kept_build,
         build_backend=_string(_table(project, "build-system").get("build-backend")),
         dynamic_version="version" in _strings(table.get("dynamic")) or "setuptools_scm" in str(build),
+        groups=tuple(groups.items()),
+        pythons=_pythons(tree, table, project, setup_cfg, setup_py),
         left_out=(*dropped, *dropped_test, *dropped_build),
     )
+
+
+def _pythons(
+    tree: Tree,
+    table: Mapping[str, object],
+    project: Mapping[str, object],
+    setup_cfg: Mapping[str, Mapping[str, str]],
+    setup_py: Mapping[str, tuple[str, ...]],
+) -> tuple[str, ...]:
+    told = [
+        *_strings(table.get("classifiers")),
+        *_strings(_table(project, "tool", "poetry").get("classifiers")),
+        *_lines(setup_cfg.get("metadata", {}).get("classifiers", "")),
+        *setup_py.get("classifiers", ()),
+    ]
+    matches = (re.fullmatch(r"Programming Language :: Python :: (3\.\d{1,2})", item.strip()) for item in told)
+    found = [match[1] for match in matches if match]
+    environments = _ini(tree, "tox.ini").get("tox", {})
+    text = environments.get("envlist", environments.get("env_list", ""))
+    found += [f"3.{minor}" for minor in re.findall(r"(?<![\d.])3\.?(\d{1,2})(?!\d)", text)]
+    return tuple(dict.fromkeys(found))
 
 
 def requirement_lines(tree: Tree, path: str) -> Iterator[str]:
@@ -180,7 +207,7 @@ def _tox_deps(tree: Tree) -> Iterator[str]:
             yield plain
 
 
-def _fetchable(
+def fetchable(
     items: Iterable[str], *, own_name: str | None, groups: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Requirements an index can serve, and those it cannot. `own[extra]` and `.[extra]` are replaced by that extra's."""

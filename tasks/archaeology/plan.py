@@ -1,23 +1,24 @@
 """From two trees to a recipe: which runtime, which requirements, as of when, run how."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from packaging.requirements import Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from blocks.builder.project import source_roots
+from blocks.engine.runtime import PYTHON_RELEASES
 from blocks.recipe import Recipe
 from blocks.records import ReasonCode
 from blocks.trees import Tree
-from tasks.archaeology.manifests import Declared, read_manifests
-from tasks.archaeology.pytest_config import read_pytest_config
+from tasks.archaeology.manifests import Declared, fetchable, read_manifests, requirement_lines
+from tasks.archaeology.pytest_config import PytestConfig, read_pytest_config
+from tasks.archaeology.python_names import Names, python_names
 from tasks.archaeology.stack import NoPlan
-
-RUNTIMES = ("3.11",)
-"""Python versions a runtime image can be made for, best first."""
+from tasks.archaeology.versions import runtimes
+from tasks.archaeology.workflows import Automation, read_automation
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,18 @@ class Plan:
 
     recipe: Recipe
     full: tuple[str, ...]
-    """What both states and the project's optional features need."""
+    """What both states, the project's optional features and its automation need."""
     union: tuple[str, ...]
     """What both states need."""
     solution_only: tuple[str, ...]
     left_out: tuple[str, ...]
+    as_of: datetime
+    runtimes: tuple[str, ...]
+    """Versions that the project allows, the chosen one first."""
+    modules: tuple[tuple[str, str], ...]
+    """Top-level modules that the trees hold, each with the folder it lies in: no index is asked for those."""
+    services: tuple[str, ...] = ()
+    """What CI starts beside the tests; nothing is started here."""
 
 
 def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | None) -> Plan | NoPlan | None:
@@ -38,19 +46,25 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
     declared, wanted = read_manifests(start), read_manifests(solution)
     if declared is None or wanted is None:
         return None
-    runtime = next((version for version in RUNTIMES if _allows(declared, version) and _allows(wanted, version)), None)
-    if runtime is None:
+    names = python_names()
+    automation = read_automation(solution, names)
+    allowed = runtimes(
+        (declared.requires_python, wanted.requires_python), (*wanted.pythons, *automation.pythons), as_of
+    )
+    if not allowed:
         return NoPlan(
             ReasonCode.RUNTIME_NOT_AVAILABLE,
-            f"requires-python is {wanted.requires_python!r}; runtime images exist for {', '.join(RUNTIMES)}",
+            f"requires-python is {wanted.requires_python!r}; runtime images exist for {', '.join(PYTHON_RELEASES)}",
         )
-    config = read_pytest_config(solution)
-    solution_only = _needs(wanted)
-    union = tuple(dict.fromkeys((*solution_only, *_needs(declared))))
-    full = tuple(dict.fromkeys((*union, *wanted.features, *declared.features)))
+    told = _told(solution, automation, wanted)
+    config = _configured(read_pytest_config(solution), automation)
+    solution_only = _needs(wanted, names, () if wanted.test else told)
+    union = _once(solution_only, _needs(declared, names))
+    full = _once(union, wanted.features, declared.features, told)
     recipe = Recipe(
         stack="python",
-        runtime=runtime,
+        runtime=allowed[0],
+        system_packages=automation.commands.system_packages,
         requirements=full,
         as_of=as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
         project_name=wanted.name,
@@ -58,8 +72,19 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         source_roots=source_roots(start),
         ini_lines=config.ini_lines,
         arguments=config.arguments,
+        environment=automation.environment,
     )
-    return Plan(recipe, full, union, solution_only, tuple(dict.fromkeys((*declared.left_out, *wanted.left_out))))
+    return Plan(
+        recipe=recipe,
+        full=full,
+        union=union,
+        solution_only=solution_only,
+        left_out=_once(declared.left_out, wanted.left_out),
+        as_of=as_of,
+        runtimes=allowed,
+        modules=own_modules({**start, **solution}),
+        services=automation.services,
+    )
 
 
 def version_of_tag(tag: str | None) -> str | None:
@@ -68,19 +93,51 @@ def version_of_tag(tag: str | None) -> str | None:
     return found[1] if found else None
 
 
-def _needs(declared: Declared) -> tuple[str, ...]:
-    needs = dict.fromkeys((*declared.runtime, *declared.test, *declared.build))
+def own_modules(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """Modules and packages of the tree with the folder that has to be on the import path; the shortest folder wins."""
+    found: dict[str, str] = {}
+    for path in sorted(tree, key=lambda path: (path.count("/"), path)):
+        folder, _, name = path.rpartition("/")
+        if name == "__init__.py":
+            parent, _, package = folder.rpartition("/")
+            if package and f"{parent}/__init__.py".lstrip("/") not in tree:
+                found.setdefault(package, parent or ".")
+        elif name.endswith(".py"):
+            found.setdefault(name.removesuffix(".py"), folder or ".")
+    return tuple(sorted(found.items()))
+
+
+def _told(tree: Tree, automation: Automation, declared: Declared) -> tuple[str, ...]:
+    """Requirements that the automation installs, as an index can serve them."""
+    commands = automation.commands
+    lines = [line for path in commands.requirement_files for line in requirement_lines(tree, path)]
+    kept, _ = fetchable((*commands.requirements, *lines), own_name=declared.name, groups=dict(declared.groups))
+    return kept
+
+
+def _configured(config: PytestConfig, automation: Automation) -> PytestConfig:
+    """The project's configuration, with what the commands of its automation add to it."""
+    keys = {line.partition("=")[0].strip() for line in config.ini_lines}
+    lines = list(config.ini_lines)
+    commands = automation.commands
+    if commands.test_files and "python_files" not in keys:
+        lines.append("python_files = " + " ".join(_once(commands.test_files, ("test_*.py", "*_test.py"))))
+    if commands.from_root and "pythonpath" not in keys:
+        lines.append("pythonpath = .")
+    known = {word.partition("=")[0] for word in config.arguments}
+    added = () if known & {word.partition("=")[0] for word in commands.arguments} else commands.arguments
+    return config.model_copy(update={"ini_lines": tuple(lines), "arguments": (*config.arguments, *added)})
+
+
+def _needs(declared: Declared, names: Names, told: Iterable[str] = ()) -> tuple[str, ...]:
+    backend = names.backends.get(declared.build_backend or "", ())
+    needs = dict.fromkeys((*declared.runtime, *declared.test, *declared.build, *told))
     named = {canonicalize_name(Requirement(item).name) for item in needs}
-    for always in ("pytest", "setuptools", "wheel"):
+    for always in ("pytest", "setuptools", "wheel", *backend):
         if always not in named:
             needs[always] = None
     return tuple(needs)
 
 
-def _allows(declared: Declared, version: str) -> bool:
-    if not declared.requires_python:
-        return True
-    try:
-        return SpecifierSet(declared.requires_python).contains(f"{version}.2")
-    except InvalidSpecifier:
-        return True
+def _once(*items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for some in items for item in some))

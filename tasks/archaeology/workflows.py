@@ -1,0 +1,218 @@
+"""What the project's own automation says of how it is tested, read as data: CI workflows, tox, nox, hatch, Dockerfiles.
+
+Sources: docs.github.com/actions/reference/workflow-syntax-for-github-actions; tox.wiki; nox.thea.codes; containers.dev.
+"""
+
+import ast
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+
+import yaml  # type: ignore[import-untyped]
+
+from blocks.records import Record
+from blocks.trees import Tree
+from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script
+from tasks.archaeology.python_names import Names
+
+_WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
+_DOCKERFILE = re.compile(r"^(\.devcontainer/|docker/|tests?/)?([\w-]+\.)?Dockerfile(\.(dev|test|tests|ci))?$")
+_DEVCONTAINER = (".devcontainer/devcontainer.json", ".devcontainer.json")
+_VERSION = re.compile(r"^(?:cpython-|python)?(3\.\d{1,2})(?:\.\d+|-dev)?$")
+_VARIABLES = frozenset(
+    {"DJANGO_SETTINGS_MODULE", "TZ", "LANG", "LC_ALL", "MPLBACKEND", "QT_QPA_PLATFORM", "PYTHONUTF8"}
+)
+"""Variables that decide what a test sees; everything else a job sets is about the job."""
+_MOST_BYTES = 200_000
+_MOST_NODES = 20_000
+
+
+class Automation(Record):
+    """What all of it said together."""
+
+    commands: Commands = Commands()
+    pythons: tuple[str, ...] = ()
+    """Minor versions that jobs with tests run on, as found."""
+    environment: tuple[tuple[str, str], ...] = ()
+    services: tuple[str, ...] = ()
+    """Containers that jobs with tests start beside themselves."""
+
+
+def read_automation(tree: Tree, names: Names) -> Automation:
+    """Only what runs tests counts: jobs, environments and sessions whose commands call a test runner."""
+    parts = [
+        *_workflows(tree, names),
+        *_tox(tree, names),
+        *_hatch(tree, names),
+        *_nox(tree, names),
+        *_images(tree, names),
+    ]
+    commands = Commands()
+    for part in parts:
+        commands = commands.joined(part.commands)
+    variables: dict[str, str] = {}
+    for part in reversed(parts):
+        variables.update(part.environment)
+    return Automation(
+        commands=commands,
+        pythons=tuple(dict.fromkeys(version for part in parts for version in part.pythons)),
+        environment=tuple(sorted(variables.items())),
+        services=tuple(dict.fromkeys(service for part in parts for service in part.services)),
+    )
+
+
+def _workflows(tree: Tree, names: Names) -> Iterator[Automation]:
+    for path in sorted(tree):
+        if _WORKFLOW.match(path):
+            workflow = _yaml(_text(tree, path))
+            for job in _mapping(_mapping(workflow).get("jobs")).values():
+                if (found := _job(_mapping(job), _mapping(workflow), names)) is not None:
+                    yield found
+
+
+def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names) -> Automation | None:
+    steps = [_mapping(step) for step in _sequence(job.get("steps"))]
+    script = "\n".join(str(step["run"]) for step in steps if isinstance(step.get("run"), str))
+    if not RUNS_TESTS.search(script):
+        return None
+    matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
+    rows = [matrix, *(_mapping(row) for row in _sequence(matrix.get("include")))]
+    told = [value for row in rows for key, value in row.items() if "py" in key.lower()]
+    told += [_mapping(step.get("with")).get("python-version") for step in steps]
+    environment: dict[str, str] = {}
+    for holder in (workflow, job, *steps):
+        environment.update(_variables(_mapping(holder.get("env")).items()))
+    return Automation(
+        commands=read_script(script, names),
+        pythons=_versions(told),
+        environment=tuple(environment.items()),
+        services=tuple(_mapping(job.get("services"))),
+    )
+
+
+def _tox(tree: Tree, names: Names) -> Iterator[Automation]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(_text(tree, "tox.ini"))
+    except configparser.Error:
+        return
+    if parser.has_section("testenv"):
+        section = dict(parser.items("testenv"))
+        script = section.get("commands", "").replace("{posargs}", "").replace("{toxinidir}/", "")
+        if RUNS_TESTS.search(script):
+            pairs = re.findall(
+                r"^\s*(\w+)\s*=\s*(.*)$", section.get("setenv", section.get("set_env", "")), re.MULTILINE
+            )
+            yield Automation(commands=read_script(script, names), environment=tuple(_variables(pairs)))
+
+
+def _hatch(tree: Tree, names: Names) -> Iterator[Automation]:
+    try:
+        document = tomllib.loads(_text(tree, "pyproject.toml"))
+    except (ValueError, RecursionError):
+        return
+    environments = _mapping(_mapping(_mapping(document.get("tool")).get("hatch")).get("envs"))
+    for environment in map(_mapping, environments.values()):
+        scripts = _mapping(environment.get("scripts")).values()
+        script = "\n".join(line for value in scripts for line in _lines(value))
+        if RUNS_TESTS.search(script):
+            variables = _variables(_mapping(environment.get("env-vars")).items())
+            yield Automation(commands=read_script(script, names), environment=tuple(variables))
+
+
+def _nox(tree: Tree, names: Names) -> Iterator[Automation]:
+    """Literal arguments of `session.install` and `session.run` in functions named for tests, by syntax tree."""
+    try:
+        module = ast.parse(_text(tree, "noxfile.py"))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return
+    for function in module.body:
+        if not isinstance(function, ast.FunctionDef) or "test" not in function.name.lower():
+            continue
+        lines = []
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("install", "run")
+            ):
+                words = [str(item.value) for item in node.args if isinstance(item, ast.Constant)]
+                words = ["pip", "install", *words] if node.func.attr == "install" else words
+                lines.append(" ".join(f"'{word}'" for word in words if "'" not in word))
+        told = [
+            item.value
+            for decorator in function.decorator_list
+            for node in ast.walk(decorator)
+            if isinstance(node, ast.keyword) and node.arg == "python"
+            for item in ast.walk(node.value)
+            if isinstance(item, ast.Constant)
+        ]
+        yield Automation(commands=read_script("\n".join(lines), names), pythons=_versions(told))
+
+
+def _images(tree: Tree, names: Names) -> Iterator[Automation]:
+    """Debian packages of the project's own images; what else an image installs is about running it, not testing it."""
+    scripts = [
+        re.sub(r"^\s*RUN\s+(--\S+\s+)*", "", _text(tree, path), flags=re.MULTILINE)
+        for path in sorted(tree)
+        if _DOCKERFILE.match(path)
+    ]
+    for path in _DEVCONTAINER:
+        try:
+            document = json.loads(re.sub(r"^\s*//.*$", "", _text(tree, path), flags=re.MULTILINE))
+        except (ValueError, RecursionError):
+            continue
+        commands = (
+            _mapping(document).get(f"{moment}Command") for moment in ("onCreate", "updateContent", "postCreate")
+        )
+        scripts += [command for command in commands if isinstance(command, str)]
+    for script in scripts:
+        yield Automation(commands=Commands(system_packages=read_script(script, names).system_packages))
+
+
+def _yaml(text: str) -> object:
+    """A document of texts, lists and mappings: no types, so that 3.10 stays 3.10, and no anchors, which can multiply."""
+    if len(text) > _MOST_BYTES:
+        return None
+    try:
+        events = yaml.parse(text, Loader=yaml.BaseLoader)
+        for number, event in enumerate(events):
+            if number > _MOST_NODES or isinstance(event, yaml.AliasEvent):
+                return None
+        return yaml.load(text, Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+        return None
+
+
+def _versions(values: Iterable[object]) -> tuple[str, ...]:
+    texts = [text for value in values for text in _lines(value)]
+    found = (_VERSION.match(text.strip()) for text in texts)
+    return tuple(dict.fromkeys(match[1] for match in found if match))
+
+
+def _variables(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
+    for name, value in pairs:
+        text = str(value).strip()
+        if name in _VARIABLES and text and text.isprintable() and not re.search(r"[${}]", text):
+            yield name, text
+
+
+def _lines(value: object) -> list[str]:
+    if isinstance(value, str):
+        return value.splitlines()
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def _sequence(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _text(tree: Tree, path: str) -> str:
+    file = tree.get(path)
+    return file.content[:_MOST_BYTES].decode("utf-8", "replace") if file and file.link is None else ""
