@@ -8,6 +8,10 @@ from rich.markup import escape
 from blocks.errors import EnvmillError, ServiceMissingError, UsageError
 from flows.commands import catalog, contributing, machine, reading, running
 from flows.commands.output import errors
+from flows.interruption import RunInterruptedError
+
+INTERRUPTED = 130
+"""128 and the number of SIGINT, as shells tell it; also for SIGTERM."""
 
 app = typer.Typer(
     name="envmill",
@@ -31,18 +35,19 @@ app.add_typer(catalog.app, name="catalog")
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 something failed, 2 wrong use, 3 a needed service is missing."""
+    """Run the command line. Exit codes: 0 done, 1 something failed, 2 wrong use, 3 a needed service is missing,
+    130 interrupted.
+    """
     try:
         app()
     except UsageError as error:
         _end(error, 2)
     except ServiceMissingError as error:
         _end(error, 3)
+    except RunInterruptedError as error:
+        _end(error, INTERRUPTED)
     except EnvmillError as error:
         _end(error, 1)
-    except KeyboardInterrupt:
-        errors.print("interrupted; run again to go on where it stopped")
-        sys.exit(1)
 
 
 def _end(error: EnvmillError, code: int) -> None:

@@ -8,16 +8,15 @@ import signal
 import threading
 from types import FrameType
 
-from blocks.errors import EnvmillError
+from blocks.errors import EnvmillError, TransientError
 from blocks.workshop import Workshop
 
-EXIT_CODE = 130
 _GRACE_SEC = 30
 _PAUSE_SEC = 0.5
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, handled as Ctrl-C is."""
+class RunInterruptedError(TransientError):
+    """Somebody ended the run, by Ctrl-C or SIGTERM."""
 
 
 def end_like_interrupt() -> None:
@@ -26,7 +25,7 @@ def end_like_interrupt() -> None:
     def terminate(number: int, frame: FrameType | None) -> None:
         del number, frame
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
+        raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, terminate)
 
@@ -61,7 +60,7 @@ class Undertaker:
             if self._rest.wait(_PAUSE_SEC):
                 return
         self._remove()
-        os._exit(EXIT_CODE)
+        os._exit(130)
 
     def _remove(self) -> None:
         try:

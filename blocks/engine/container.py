@@ -78,7 +78,7 @@ class Container:
         goes on, but is not waited for. With `log`, output goes there too, up to the settings' log_mb.
 
         Raises:
-            ContainerEndedError: the container had ended before.
+            ContainerEndedError: the container had ended before, or was removed while the command ran.
         """
         user = user or self.user
         exec_id = self._create_exec(
@@ -200,6 +200,7 @@ class Container:
         timed_out = ending is Ending.TIME or (watch.time_is_over and exit_code in (None, 137))
         out_of_memory = False
         if exit_code != 0:
+            self._expect_there()
             kills = oom_kills(self._api, self.id)
             out_of_memory, self._oom_kills = kills > self._oom_kills, max(kills, self._oom_kills)
         if timed_out and not ending and not end_stragglers(self._api, self.id, user):
@@ -216,6 +217,11 @@ class Container:
             written_limit=ending is Ending.WRITTEN,
             container_ended=exit_code != 0 and not self._is_running(),
         )
+
+    def _expect_there(self) -> None:
+        """A container that ended is a fact about its command; one that somebody removed is none."""
+        with engine_faults("running a command in a container"):
+            self._api.inspect_container(self.id)
 
     def _wait_for_exit(self, exec_id: str) -> int | None:
         """The output's end comes a moment before the exit code does."""

@@ -212,7 +212,7 @@ class Engine:
         return inspect_image(self.api, reference)
 
     def _labels(self, spec: ContainerSpec) -> dict[str, str]:
-        owner = self.owner.model_dump(include={"host", "pid", "start_ticks"})
+        owner = self.owner.model_dump(exclude={"flow_run_id"})
         return {
             **dict(spec.labels),
             reaper.OWNER: json.dumps(owner, sort_keys=True),

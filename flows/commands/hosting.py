@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from blocks.settings import Settings
 from blocks.workshop import Workshop
 from flows.commands.board import shown
-from flows.interruption import Undertaker, end_like_interrupt
+from flows.interruption import RunInterruptedError, Undertaker, end_like_interrupt
 
 Result = TypeVar("Result")
 _LOGGING = Path(__file__).parents[2] / "data" / "logging.yml"
@@ -32,22 +32,26 @@ def with_server(settings: Settings, work: Callable[[], Awaitable[Result]], *, qu
 
     Raises:
         ServiceMissingError: there is no server, or it does not come up.
-        KeyboardInterrupt: Ctrl-C or SIGTERM; no container of ours is left.
+        RunInterruptedError: Ctrl-C or SIGTERM; no container of ours is left.
     """
     settings.home.mkdir(parents=True, exist_ok=True)
     _configure_prefect(settings.home)
     end_like_interrupt()
+    from prefect.exceptions import TerminationSignal
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     from flows.server import prefect_server
 
     logging.getLogger("httpx").setLevel(logging.WARNING)
     undertaker = Undertaker(Workshop(settings))
-    with prefect_server(settings) as server, temporary_settings({PREFECT_API_URL: server.api_url}), shown(quiet):
-        try:
-            return asyncio.run(_hosted(work, undertaker))
-        finally:
-            undertaker.rest()
+    try:
+        with prefect_server(settings) as server, temporary_settings({PREFECT_API_URL: server.api_url}), shown(quiet):
+            try:
+                return asyncio.run(_hosted(work, undertaker))
+            finally:
+                undertaker.rest()
+    except (KeyboardInterrupt, TerminationSignal):  # the latter is what Prefect makes of SIGTERM while a flow runs
+        raise RunInterruptedError("interrupted; run again to go on where it stopped") from None
 
 
 async def _hosted(work: Callable[[], Awaitable[Result]], undertaker: Undertaker) -> Hosted[Result]:
@@ -58,10 +62,13 @@ async def _hosted(work: Callable[[], Awaitable[Result]], undertaker: Undertaker)
     from flows.server import await_recorded
 
     with started_task_runs() as started:
+        working = asyncio.ensure_future(work())
         try:
-            result = await work()
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            undertaker.start()
+            result = await asyncio.shield(working)
+        except asyncio.CancelledError:
+            undertaker.start()  # first of all: while Prefect says farewell, a step's thread could commit
+            working.cancel()
+            await asyncio.wait([working])
             raise
         finally:
             await APILogHandler.aflush()

@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ class Done:
     out: str
     err: str
     pid: int
-    began: float
 
     @property
     def said(self) -> str:
@@ -45,10 +45,9 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, *arguments: str, stdin: str = "") -> Done:
-        began = time.time()
         with self.started(*arguments) as process:
             out, err = process.communicate(stdin, timeout=400)
-        done = Done(process.returncode, out, err, process.pid, began)
+        done = Done(process.returncode, out, err, process.pid)
         assert "Traceback" not in done.said, done.said
         return done
 
@@ -99,12 +98,26 @@ def containers_of(engine: Engine, pid: int) -> list[dict[str, Any]]:
     return [row for row in rows if f'"pid": {pid},' in row["Labels"]["envmill.owner"]]
 
 
-def starts_of(engine: Engine, done: Done) -> int:
-    """Containers that a process started while it ran, as the engine tells it."""
-    told = engine.api.events(
-        since=int(done.began) - 1, until=int(time.time()) + 1, filters={"event": "start", "label": "envmill.owner"}, decode=True
-    )
-    return sum(1 for event in told if f'"pid": {done.pid},' in event["Actor"]["Attributes"]["envmill.owner"])
+@contextlib.contextmanager
+def watched_starts(engine: Engine) -> Iterator[Callable[[Done], int]]:
+    """Listens to the engine while the body runs; gives how many containers a command started.
+
+    It remembers few events, and every command in a container is some: so they must be heard as they happen.
+    """
+    stream = engine.api.events(filters={"event": "start", "label": "envmill.owner"}, decode=True)
+    owners: list[str] = []
+
+    def listen() -> None:
+        for event in stream:
+            owners.append(event["Actor"]["Attributes"]["envmill.owner"])
+
+    listening = threading.Thread(target=listen, daemon=True)
+    listening.start()
+    try:
+        yield lambda done: sum(f'"pid": {done.pid},' in owner for owner in owners)
+    finally:
+        stream.close()
+        listening.join(10)
 
 
 def wait_for_tests(engine: Engine, process: "subprocess.Popen[str]") -> None:
@@ -112,7 +125,10 @@ def wait_for_tests(engine: Engine, process: "subprocess.Popen[str]") -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
-        if any(row["Labels"]["envmill.role"] == "subject" for row in containers_of(engine, process.pid)):
+        if any(
+            (row["Labels"]["envmill.role"], row["State"]) == ("subject", "running")
+            for row in containers_of(engine, process.pid)
+        ):
             return
         time.sleep(0.02)
     raise AssertionError("no container of a subject within two minutes")

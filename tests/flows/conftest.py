@@ -1,11 +1,13 @@
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
+from blocks.engine import Engine
 from blocks.settings import Settings
 from flows.server import prefect_server
 from tests.flows.api import Api
-from tests.flows.command import ROOT, SAMPLE_CONFIG, Command, Done
+from tests.flows.command import SAMPLE_CONFIG, Command, Done, watched_starts
 
 
 @pytest.fixture(scope="session")
@@ -21,11 +23,22 @@ def envmill(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Command:
     return Command(tmp_path_factory.mktemp("home"), {"PREFECT_API_URL": api.url})
 
 
+@dataclass(frozen=True)
+class Demo:
+    """A home in which `envmill demo` has run once."""
+
+    command: Command
+    done: Done
+    starts: int
+    """Containers it started, as the engine tells."""
+
+
 @pytest.fixture(scope="session")
-def demo(python_image: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Command, Done]:
+def demo(engine: Engine, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """`envmill demo` in a new home, with a server of its own: what `make demo` runs on a fresh machine."""
-    assert ROOT.is_dir() and python_image
+    assert python_image
     command = Command(tmp_path_factory.mktemp("demo") / "home", {"ENVMILL_CONFIG": str(SAMPLE_CONFIG)})
-    done = command("demo")
-    assert done.code == 0, done.said
-    return command, done
+    with watched_starts(engine) as starts:
+        done = command("demo")
+        assert done.code == 0, done.said
+        return Demo(command, done, starts(done))
