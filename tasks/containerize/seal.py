@@ -62,6 +62,7 @@ def seal(
         folders = [*foundation.sealed_folders(recipe)]
         for argv in (
             ["find", *folders, "-xdev", "-user", AGENT_USER, "-exec", "chown", "-h", "root:root", "{}", "+"],
+            ["find", *folders, "-xdev", "!", "-type", "l", "-perm", "/022", "-exec", "chmod", "go-w", "{}", "+"],
             ["find", "/tmp", "/var/tmp", "-mindepth", "1", "-delete"],
             ["find", "/home/agent", "-mindepth", "1", "-delete"],
         ):
