@@ -114,7 +114,7 @@ def ensure_debian_layer(
         box.put_tree(wheelhouse(store, recipe.packages), _FOLDER)
         files = [f"{_FOLDER}/{package.filename}" for package in recipe.packages]
         done = box.run(
-            ["apt-get", "-o", "APT::Sandbox::User=root", *_install("--no-download", "--allow-downgrades"), *files],
+            ["apt-get", "-o", "APT::Sandbox::User=root", *_install("--allow-downgrades"), *files],
             environment={"DEBIAN_FRONTEND": "noninteractive"},
             timeout_sec=timeout_sec,
         )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from blocks.records import ReasonCode
 from blocks.trees import Tree
+from tasks.archaeology.cpp.stack import CppStack
 from tasks.archaeology.python_stack import PythonStack
 from tasks.archaeology.stack import Facts, NoPlan, Planned, Stack
 
-STACKS: Sequence[Stack] = (PythonStack(),)
+STACKS: Sequence[Stack] = (PythonStack(), CppStack())
 
 
 def known_stacks() -> str:
