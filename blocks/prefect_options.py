@@ -58,7 +58,7 @@ def worth_a_retry(task: Task[..., Any], task_run: TaskRun, state: State[Any]) ->
 
 
 RETRY: TaskOptions = {
-    "retries": 3,
+    "retries": 4,
     "retry_delay_seconds": exponential_backoff(backoff_factor=2),
     "retry_jitter_factor": 0.5,
     "retry_condition_fn": worth_a_retry,

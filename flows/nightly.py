@@ -23,6 +23,7 @@ from blocks.workshop import Workshop, open_workshop
 from flows.candidates import candidate_ids
 from flows.hooks import remove_left_overs
 from flows.ingest import ingest
+from flows.patience import patiently
 from flows.pipeline import DEFINITIONS, stage_of
 from flows.progress import Event, tell
 from flows.publish import publish
@@ -57,7 +58,7 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
     """
     run_id = str(flow_run.id)
     workshop = open_workshop(run_id)
-    await asyncio.to_thread(_clean_up, workshop)
+    await patiently(_clean_up, workshop)
     tally = _Tally()
     taken: tuple[Taken, ...] = ()
     if not candidates:
@@ -65,11 +66,11 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
         taken = intake.taken
         tally.fresh = {item.contribution_id for item in taken if not item.reused}
         tally.crashed += [f"ingest: {crash}" for crash in intake.crashed]
-    await asyncio.to_thread(index, workshop.store, workshop.settings)
-    wanted = candidates or await asyncio.to_thread(candidate_ids, workshop.settings.catalog_path)
+    await patiently(index, workshop.store, workshop.settings)
+    wanted = candidates or await patiently(candidate_ids, workshop.settings.catalog_path)
     gate = asyncio.Semaphore(workshop.settings.concurrency)
     await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in wanted))
-    await asyncio.to_thread(index, workshop.store, workshop.settings)
+    await patiently(index, workshop.store, workshop.settings)
     release = None
     if publish_release:
         try:
@@ -80,7 +81,7 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
             if published is not None:
                 release = published.version
                 tally.results += published.results
-        await asyncio.to_thread(index, workshop.store, workshop.settings)
+        await patiently(index, workshop.store, workshop.settings)
     return RunReport(
         flow_run_id=run_id,
         taken=taken,
@@ -113,9 +114,7 @@ async def _go(candidate_id: str, workshop: Workshop, tally: _Tally) -> None:
     """One phase after the other until nothing is pending; what is committed is told as reused."""
     told: set[Phase] = set()
     while True:
-        chain, pending = await asyncio.to_thread(
-            load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS
-        )
+        chain, pending = await patiently(load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS)
         if not chain.manifests:
             raise PermanentError("no such candidate in the lake; `envmill status` lists them")
         candidate = chain.candidate()
@@ -138,7 +137,7 @@ async def _run_stage(key: PhaseKey, label: str, workshop: Workshop, tally: _Tall
     started = time.monotonic()
     state: State[PhaseResult] = await stage.flow(key, label, return_state=True)
     seconds = time.monotonic() - started
-    manifest = await asyncio.to_thread(find_manifest, workshop.store, key)
+    manifest = await patiently(find_manifest, workshop.store, key)
     if manifest is None:
         why = await _why(state)
         tally.crashed.append(f"{key.candidate_id} {key.phase}: {why}")
@@ -146,7 +145,7 @@ async def _run_stage(key: PhaseKey, label: str, workshop: Workshop, tally: _Tall
         return None
     result = result_of(manifest, reused=False)
     tally.results.append(result)
-    tally.containers += await asyncio.to_thread(_containers, workshop, manifest)
+    tally.containers += await patiently(_containers, workshop, manifest)
     _tell(label, result, seconds)
     return result
 

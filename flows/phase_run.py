@@ -19,6 +19,7 @@ from blocks.records import Outcome
 from blocks.work import LEASE_SEC, hold
 from blocks.workshop import open_workshop
 from flows.artifacts import explain_failure
+from flows.patience import patiently
 
 Steps = Callable[[PhaseKey], Awaitable[PhaseResult]]
 
@@ -32,10 +33,10 @@ def run_name() -> str:
 async def run_phase(key: PhaseKey, steps: Steps) -> State[PhaseResult]:
     """Run the steps of a phase under its lease and say how it ended."""
     workshop = open_workshop(flow_run.id)
-    committed = await asyncio.to_thread(find_manifest, workshop.store, key)
+    committed = await patiently(find_manifest, workshop.store, key)
     if committed is not None:
         return _state(result_of(committed, reused=True))
-    lease = await asyncio.to_thread(hold, workshop, key)
+    lease = await patiently(hold, workshop, key)
     async with _renewed(lease):
         result = await steps(key)
     if result.outcome is Outcome.FAILED:
@@ -59,7 +60,7 @@ async def _renewed(lease: Lease) -> AsyncIterator[None]:
     finally:
         renewing.cancel()
         with contextlib.suppress(TransientError):
-            await asyncio.to_thread(lease.release)
+            await patiently(lease.release)
 
 
 def _state(result: PhaseResult) -> State[PhaseResult]:
