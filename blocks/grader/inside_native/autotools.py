@@ -26,9 +26,8 @@ def run(shop: Workshop) -> tuple[str, Iterable[Case]]:
     if shop.step(["sh", "./configure", *shop.options]) != 0:
         manifest = "configure.ac" if (shop.folder / "configure.ac").exists() else "configure"
         return shop.relative(shop.folder / manifest), ()
-    shop.step(["make", "-k", f"-j{shop.jobs}"])
     target = (shop.targets or ["check"])[0]
-    shop.step(["make", "-k", f"-j{shop.jobs}", target, "TESTS="])
+    shop.build(["make", "-k", f"-j{shop.jobs}"], ["make", "-k", f"-j{shop.jobs}", target, "TESTS="])
     traced = list(make.traced(shop, [target]))
     found = list(_harness(shop.folder))
     return "", found or traced

@@ -49,7 +49,7 @@ def run(shop: Workshop) -> tuple[str, Iterable[Case]]:
     configured = shop.step(["cmake", "-S", str(shop.folder), "-B", str(shop.out), "-G", "Ninja", *shop.options])
     if configured != 0:
         return shop.relative(shop.folder / "CMakeLists.txt"), ()
-    shop.step(["cmake", "--build", str(shop.out), "--parallel", str(shop.jobs), "--", "-k", "0"])
+    shop.build(["cmake", "--build", str(shop.out), "--parallel", str(shop.jobs), "--", "-k", "0"])
     return "", _cases(shop)
 
 

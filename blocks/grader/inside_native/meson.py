@@ -28,8 +28,8 @@ def run(shop: Workshop) -> tuple[str, Iterable[Case]]:
     setup = ["meson", "setup", "--wrap-mode=nodownload", "-Dwerror=false", *shop.options]
     if shop.step([*setup, str(shop.out), str(shop.folder)]) != 0:
         return shop.relative(shop.folder / "meson.build"), ()
-    shop.step(["ninja", "-C", str(shop.out), "-k", "0", "-j", str(shop.jobs)])
-    shop.step(["ninja", "-C", str(shop.out), "-k", "0", "-j", str(shop.jobs), "meson-test-prereq"])
+    ninja = ["ninja", "-C", str(shop.out), "-k", "0", "-j", str(shop.jobs)]
+    shop.build(ninja, [*ninja, "meson-test-prereq"])
     argv = ["meson", "test", "-C", str(shop.out), "--no-rebuild", "--num-processes", "1", "--timeout-multiplier", "2"]
     shop.step([*argv, "--no-stdsplit", "--print-errorlogs"], MESON_TESTTHREADS="1")
     return "", _cases(shop)

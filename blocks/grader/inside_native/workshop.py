@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,9 @@ from typing import Any
 
 TEST_TIMEOUT_SEC = 300.0
 MAX_OUTPUT = 4 << 20
+MAX_ROUNDS = 4
+TEST_PATH = re.compile(r"(^|/)(unit_?)?tests?(ing|suite)?/|(^|[/._-])(unit_?)?tests?[^/]*$|Tests?\.\w+$", re.I)
+"""Source files that hold tests; a guess by name, which only decides what is left out of a program that is broken anyway."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,24 @@ class Workshop:
             file.seek(0)
             said = file.read(MAX_OUTPUT).decode("utf-8", "replace")
         return Done(code, said, time.monotonic() - started, timed_out)
+
+    def build(self, *steps: Sequence[str]) -> None:
+        """Build what can be built. A test file that does not compile is emptied and the rest built again.
+
+        So one file that asks for names the tree does not have takes its own tests with it, and not those of the other
+        files of its program. It stays among the broken sources. A file that holds the program's `main` takes all.
+        """
+        emptied: set[str] = set()
+        for _ in range(MAX_ROUNDS):
+            codes = [self.step(argv) for argv in steps]
+            broken = {path for path in self.broken_sources() if TEST_PATH.search(path)} - emptied
+            if not any(codes) or not broken:
+                return
+            for path in sorted(broken):
+                if (self.source / path).is_file():
+                    say(f"{path} does not compile: built again without what is in it")
+                    (self.source / path).write_bytes(b"")
+            emptied |= broken
 
     def broken_sources(self) -> dict[str, str]:
         """Path of each source file, relative to the workspace, that did not compile, with the first error."""

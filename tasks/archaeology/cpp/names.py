@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from blocks.path_kinds import PathKind, kind_of
 from blocks.trees import Tree
 from tasks.archaeology.cpp.text import CODE, texts, without_comments
 
@@ -20,6 +21,8 @@ _AC_PKG = re.compile(r"\bPKG_CHECK_(?:MODULES|EXISTS)\s*\(\s*(?:\[?\w+\]?\s*,)?\
 _AC_LIB = re.compile(r"\bAC_(?:CHECK_LIB|SEARCH_LIBS)\s*\(\s*\[?\w+\]?\s*,?\s*\[?([\w +.-]*)")
 _PKG_CONFIG = re.compile(r"\bpkg-config\b([^`$)\n]*)")
 _LINKED = re.compile(r"(?<![\w-])-l([\w+.-]+)")
+_PROGRAM = re.compile(r"\bfind_program\s*\(([^)]*)\)", re.I)
+_STRING = re.compile(r'"([a-z][\w-]*)[ "]')
 _INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
 _APT = re.compile(r"\b(?:apt|apt-get|aptitude)(?:\s+-\S+)*\s+install\b((?:[^\n\\]|\\\r?\n)*)")
 _APT_ENDS = re.compile(r"&&|\|\||[;|#>`'\")]")
@@ -65,6 +68,10 @@ class Names:
         fits = [key for key in self._table["header"] if header.startswith(key)]
         return tuple(self._table["header"][max(fits, key=len)]) if fits else ()
 
+    def of_tool(self, name: str) -> tuple[str, ...]:
+        """Packages of a program that tests start."""
+        return self._look(name, ("tool",))
+
     def of_clone(self, name: str) -> Clone | None:
         """What stands in for a repository of this name."""
         found = self._table["clone"].get(name.lower().removesuffix(".git"))
@@ -86,8 +93,8 @@ class Names:
 
 def asked_packages(tree: Tree, names: Names) -> tuple[str, ...]:
     """Every package the tree asks for, sorted."""
-    asked = [*_by_build_files(tree, names), *_by_headers(tree, names), *_by_apt_lines(tree, names)]
-    return tuple(sorted(set(asked)))
+    ways = (_by_build_files, _by_headers, _by_tools, _by_apt_lines)
+    return tuple(sorted({package for way in ways for package in way(tree, names)}))
 
 
 def _by_build_files(tree: Tree, names: Names) -> Iterator[str]:
@@ -123,6 +130,17 @@ def _by_headers(tree: Tree, names: Names) -> Iterator[str]:
             packages = names.of_header(header)
             if packages and not any(path.endswith(f"/{header}") for path in own):
                 yield from packages
+
+
+def _by_tools(tree: Tree, names: Names) -> Iterator[str]:
+    for _, text in texts(tree, r"^CMakeLists\.txt$|\.cmake$|^meson\.build$"):
+        for words in _PROGRAM.findall(without_comments(text)):
+            for word in re.findall(r"[\w-]+", words):
+                yield from names.of_tool(word)
+    for path, text in texts(tree, CODE.pattern):
+        if kind_of(path) is PathKind.TEST:
+            for word in _STRING.findall(text):
+                yield from names.of_tool(word)
 
 
 def _by_apt_lines(tree: Tree, names: Names) -> Iterator[str]:
