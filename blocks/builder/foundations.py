@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from blocks.builder.cpp_foundation import CppFoundation
 from blocks.builder.foundation import Foundation
+from blocks.builder.node_foundation import NodeFoundation
 from blocks.builder.python_foundation import PythonFoundation
 from blocks.errors import PermanentError
 from blocks.recipe import Recipe
 
-FOUNDATIONS: Mapping[str, Foundation] = {"python": PythonFoundation(), "cpp": CppFoundation()}
+FOUNDATIONS: Mapping[str, Foundation] = {"python": PythonFoundation(), "cpp": CppFoundation(), "node": NodeFoundation()}
 """By the recipe's stack."""
 
 

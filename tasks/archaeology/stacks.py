@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from blocks.records import ReasonCode
 from blocks.trees import Tree
 from tasks.archaeology.cpp.stack import CppStack
+from tasks.archaeology.node.stack import NodeStack
 from tasks.archaeology.python_stack import PythonStack
 from tasks.archaeology.stack import Facts, NoPlan, Planned, Stack
 
-STACKS: Sequence[Stack] = (PythonStack(), CppStack())
+STACKS: Sequence[Stack] = (PythonStack(), CppStack(), NodeStack())
 
 
 def known_stacks() -> str:

@@ -1,0 +1,68 @@
+"""JavaScript and TypeScript: dependencies outside the workspace, links to them inside, then what has to be built."""
+
+import shlex
+
+from blocks.builder.foundation import Installed
+from blocks.builder.node_layer import ensure_node_layer
+from blocks.builder.node_places import DEPENDENCIES
+from blocks.builder.places import AGENT_USER, WORKSPACE
+from blocks.engine import Container, Engine
+from blocks.engine.node_runtime import ensure_node_runtime
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.settings import Settings
+
+_LINK = f"""
+for link; do
+  place={WORKSPACE}/$link
+  [ -d "$(dirname "$place")" ] && [ ! -e "$place" ] && [ ! -L "$place" ] && ln -s {DEPENDENCIES}/$link "$place"
+done
+true
+"""
+
+
+class NodeFoundation:
+    """The foundation of recipes whose stack is `node`."""
+
+    def runtime_image(self, engine: Engine, settings: Settings, recipe: Recipe) -> str | None:
+        """The image of this major version of Node.js."""
+        return ensure_node_runtime(engine, settings, recipe.runtime)
+
+    def dependency_image(
+        self, engine: Engine, store: ObjectStore, settings: Settings, recipe: Recipe, runtime_image: str
+    ) -> str:
+        """Everything the project depends on, and its package manager."""
+        return ensure_node_layer(engine, store, recipe, runtime_image, timeout_sec=settings.timeouts.install_sec)
+
+    def install(self, box: Container, recipe: Recipe, *, timeout_sec: int) -> Installed:
+        """Links into the dependencies, then the build commands. One that fails is told; the tests show what it meant."""
+        node = recipe.node
+        if node is None:
+            return Installed(False, recipe, "the recipe does not say how a JavaScript project is built")
+        done = box.run(["sh", "-c", _LINK, "sh", *node.links], user=AGENT_USER, timeout_sec=60)
+        if not done.ok:
+            return Installed(False, recipe, done.output)
+        output, failed = done.output, ""
+        for command in node.commands:
+            folder = f"{WORKSPACE}/{command.folder}"
+            bins = f"{folder}/node_modules/.bin:{WORKSPACE}/node_modules/.bin"
+            environment = {"PATH": f"{bins}:/usr/local/bin:/usr/bin:/bin", "CI": "1", "HOME": "/home/agent"}
+            environment |= {"npm_config_offline": "true", **dict(recipe.environment)}
+            done = box.run(
+                list(command.argv), user=AGENT_USER, workdir=folder, environment=environment, timeout_sec=timeout_sec
+            )
+            output += done.output
+            if not done.ok and not failed:
+                failed = f"{' '.join(command.argv)} in {command.folder} failed: {done.output.strip()[-300:]}"
+        return Installed(True, recipe, output, symptom=failed, remedy="tests run on what was built" if failed else "")
+
+    def sealed_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """The dependencies."""
+        del recipe
+        return (DEPENDENCIES,)
+
+    def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
+        """The dependencies' commands on the path, and what the tests need."""
+        path = f"{WORKSPACE}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"
+        variables = {"PATH": path, "npm_config_offline": "true", **dict(recipe.environment)}
+        return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())

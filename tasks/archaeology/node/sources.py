@@ -1,0 +1,146 @@
+"""What goes into the fetch: manifests, locks and settings as data, and nothing of the repository that could run.
+
+The union of both states: the outcome's manifests and lock, and what the start's manifests name beside it.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from blocks.trees import File, Tree
+from tasks.archaeology.node.managers import LOCKS, Manager
+from tasks.archaeology.node.manifests import SECTIONS, Manifest, read_json, text_of
+
+_LEFT_OUT_KEYS = frozenset({"scripts", "packageManager", "devEngines", "engines", "husky", "volta", "pre-commit"})
+"""Of a manifest: what would run, or ask for another manager."""
+_FOREIGN = re.compile(r"^(git[+:@]|github:|gitlab:|bitbucket:|gist:|https?:|ssh:|[\w.-]+/[\w.-]+(#.*)?$)")
+_LOCAL = re.compile(r"^(file|link|portal):(.*)$")
+_NPMRC = re.compile(
+    r"^(legacy-peer-deps|strict-peer-dependencies|auto-install-peers|node-linker|shamefully-hoist|(public-)?hoist(-pattern"
+    r"(\[\])?)?|link-workspace-packages|prefer-workspace-packages|shared-workspace-lockfile|install-links|dedupe-peer-"
+    r"dependents|resolution-mode|inject-workspace-packages|save-workspace-protocol|lockfile-include-tarball-url"
+    r"|ignore-workspace-root-check|include-workspace-root|hoist-workspace-packages|install-strategy|omit|include)\s*="
+)
+_YARNRC = re.compile(
+    r"^(nmHoistingLimits|nmMode|nmSelfReferences|defaultSemverRangePrefix|enableTransparentWorkspaces|compressionLevel"
+    r"|packageExtensions|supportedArchitectures|cacheMigrationMode):"
+)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The tree of the fetch. `is_frozen`: the lock stands for exactly these manifests."""
+
+    tree: dict[str, File]
+    is_frozen: bool
+    left_out: tuple[str, ...]
+    """Dependencies that no index serves: Git addresses, archives elsewhere, folders that are not there."""
+
+
+def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Mapping[str, Manifest]) -> Sources:
+    """Collect what the manager reads. `manifests` are the solution's."""
+    tree: dict[str, File] = {}
+    left_out: dict[str, None] = {}
+    added = False
+    for folder, manifest in manifests.items():
+        path = "package.json" if folder == "." else f"{folder}/package.json"
+        document = read_json(solution, path) or {}
+        extra = _extra(read_json(start, path) or {}, document)
+        added = added or bool(extra)
+        for section, items in extra.items():
+            table = document.setdefault(section, {})
+            if isinstance(table, dict):
+                table.update(items)
+        for item in _drop_foreign(document, folder, solution):
+            left_out[item] = None
+        kept = {key: value for key, value in document.items() if key not in _LEFT_OUT_KEYS}
+        tree[path] = File(content=json.dumps(kept, indent=2).encode() + b"\n")
+        for target in manifest.bins:
+            tree.setdefault(manifest.path(target), File(content=b"#!/usr/bin/env node\n", executable=True))
+    tree.update(_settings(solution))
+    tree.update({path: file for path, file in solution.items() if _is_data(path)})
+    if manager.lock:
+        tree[manager.lock] = _lock(solution[manager.lock], manager)
+    return Sources(
+        {path: file for path, file in tree.items() if not path.startswith("..") and file.link is None},
+        is_frozen=bool(manager.lock) and not added and not left_out,
+        left_out=tuple(left_out),
+    )
+
+
+def without_lock(tree: Tree) -> dict[str, File]:
+    """The sources without any lock file."""
+    names = {name for paths in LOCKS.values() for name in paths}
+    return {path: file for path, file in tree.items() if posixpath.basename(path) not in names}
+
+
+def _extra(start: dict[str, object], solution: dict[str, object]) -> dict[str, dict[str, str]]:
+    """Dependencies of the start's manifest that the solution's names in no section."""
+    if not start:
+        return {}
+    known = {name for section in SECTIONS for name in _texts(solution.get(section))}
+    found: dict[str, dict[str, str]] = {}
+    for section in SECTIONS[:3]:
+        items = {name: wish for name, wish in _texts(start.get(section)).items() if name not in known}
+        if items:
+            found[section] = items
+    return found
+
+
+def _drop_foreign(document: dict[str, object], folder: str, tree: Tree) -> Iterator[str]:
+    for section in SECTIONS:
+        table = document.get(section)
+        if isinstance(table, dict):
+            for name, wish in list(table.items()):
+                if not isinstance(wish, str) or _is_foreign(wish, folder, tree):
+                    del table[name]
+                    yield f"{name}@{wish}"
+
+
+def _is_foreign(wish: str, folder: str, tree: Tree) -> bool:
+    local = _LOCAL.match(wish)
+    if not local:
+        return bool(_FOREIGN.match(wish)) and not wish.startswith("npm:")
+    where = posixpath.normpath(posixpath.join(folder, local[2]))
+    inside = where == "." or not where.startswith(("..", "/"))
+    return not inside or (where not in tree and posixpath.normpath(f"{where}/package.json") not in tree)
+
+
+def _settings(tree: Tree) -> Iterator[tuple[str, File]]:
+    """Settings that change what is installed; addresses, credentials, plugins and hooks stay behind."""
+    npmrc = [line for line in text_of(tree, ".npmrc").splitlines() if _NPMRC.match(line.strip())]
+    yield ".npmrc", File(content="\n".join([*npmrc, ""]).encode())
+    if ".yarnrc.yml" in tree:
+        yield ".yarnrc.yml", File(content=_blocks(text_of(tree, ".yarnrc.yml")).encode())
+    for name in ("pnpm-workspace.yaml", "bunfig.toml"):
+        if name == "pnpm-workspace.yaml" and name in tree:
+            yield name, tree[name]
+
+
+def _blocks(text: str) -> str:
+    """Top-level keys of a YAML file that are allowed, each with the lines indented below it."""
+    kept, lines = False, ["enableTelemetry: false"]
+    for line in text.splitlines():
+        if line and not line[0].isspace() and not line.startswith("#"):
+            kept = bool(_YARNRC.match(line))
+        if kept:
+            lines.append(line)
+    return "\n".join([*lines, ""])
+
+
+def _is_data(path: str) -> bool:
+    """Patches of packages and vendored archives."""
+    return path.endswith((".patch", ".diff", ".tgz")) and "node_modules" not in path.split("/")
+
+
+def _lock(file: File, manager: Manager) -> File:
+    """The lock; without the checksums of hooks, which do not run."""
+    if manager.name != "pnpm":
+        return file
+    return File(content=re.sub(rb"(?m)^pnpmfileChecksum:.*\n", b"", file.content))
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {key: one for key, one in value.items() if isinstance(one, str)} if isinstance(value, dict) else {}
