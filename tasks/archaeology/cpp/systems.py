@@ -19,7 +19,7 @@ _OPTION = re.compile(r"\b(?:option|cmake_dependent_option)\s*\(\s*(\w+)\s+\"[^\"
 _MESON_OPTION = re.compile(r"\boption\s*\(\s*'([^']+)'((?:[^()]|\([^()]*\))*)\)")
 _FETCH = re.compile(r"\bFetchContent_Declare\s*\(\s*\"?([\w.+-]+)", re.I)
 _EXTERNAL = re.compile(r"\b(?:ExternalProject_Add|CPMAddPackage|CPMFindPackage)\s*\(", re.I)
-_TEST_OPTION = re.compile(r"(^|_)(UNIT_?)?TESTS?($|_)|(^|_)(UNIT)?TEST(ING|S)?$|BUILD_TEST", re.I)
+_TEST_OPTION = re.compile(r"(^|_)(UNIT_?)?TESTS?($|_)|(^|_)(UNIT)?TEST(ING|S)?$|BUILD_?TEST", re.I)
 _NO_TEST_OPTION = re.compile(
     r"COVERAGE|BENCH|FUZZ|INSTALL|SANIT|VALGRIND|PYTHON|PERF|STRESS|SLOW|NETWORK|CUDA|MPI|FORMAT|TIDY|INTEGRATION|SYSTEM_"
     r"|PACKAGE|WERROR|DISABLE|SKIP|_NO_|^NO_|MODULE|X11|WAYLAND|EMSCRIPTEN|COMPILE",

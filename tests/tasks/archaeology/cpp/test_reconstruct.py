@@ -1,0 +1,104 @@
+"""Both states of small C and C++ projects, built and tested in real containers: one for each build system.
+
+The values are by hand: boil(1) is 100 in the start and 334 after the fix.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from blocks.engine import Engine
+from blocks.lake import open_store
+from blocks.records import FailureKind, Outcome
+from blocks.settings import Settings
+from blocks.vectors import TestVector
+from tasks.archaeology.reconstruct import Reconstruction, reconstruct
+from tests.tasks.archaeology.cpp import projects
+from tests.tasks.projects import Project, publish
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+Dig = Callable[[Project], Reconstruction]
+
+
+@pytest.fixture
+def dig(engine: Engine, engine_settings: Settings, tmp_path: Path) -> Dig:
+    def one(project: Project) -> Reconstruction:
+        found = publish(tmp_path, project)
+        return reconstruct(
+            engine,
+            open_store(engine_settings),
+            engine_settings,
+            found.repository,
+            candidate_id="c-kettle",
+            start_commit=found.start,
+            end_commit=found.end,
+        )
+
+    return one
+
+
+def sets(found: Reconstruction) -> tuple[tuple[str, ...], ...]:
+    assert found.row.status is Outcome.PASSED, found.message
+    assert found.comparison is not None
+    return found.comparison.fail_to_pass, found.comparison.pass_to_pass, found.comparison.pass_to_fail
+
+
+def kinds(vector: TestVector | None) -> dict[str, FailureKind | None]:
+    assert vector is not None and vector.complete
+    return {test: result.failure_kind for test, result in vector.results.items() if result.status == "failed"}
+
+
+def test_cmake_with_googletest(dig: Dig) -> None:
+    found = dig(projects.cmake_gtest())
+    assert sets(found) == (("kettle::Boil.Litre",), ("kettle::Boil.Nothing", "kettle::Cool.Litre"), ())
+    assert found.before is not None and found.before.results["kettle::Cool.Skipped"].status == "skipped"
+    assert kinds(found.before) == {
+        "kettle::Boil.Litre": FailureKind.ASSERTION,
+        "kettle::Cool.Throws": FailureKind.ERROR,
+    }
+    assert found.recipe is not None
+    assert (found.recipe.stack, found.recipe.runtime, found.recipe.runner) == ("cpp", "bookworm", "native")
+    assert "googletest" in found.recipe.requirements
+    assert {package.name for package in found.recipe.packages} >= {"googletest", "libgtest-dev"}
+    assert "-DKETTLE_BUILD_TESTS=ON" in (found.recipe.build.options if found.recipe.build else ())
+
+
+def test_a_test_file_that_needs_a_new_name_takes_only_its_own_tests(dig: Dig) -> None:
+    found = dig(projects.cmake_new_name())
+    assert sets(found)[:2] == (
+        ("kettle::Boil.Litre", "kettle::Heat.Litre"),
+        ("kettle::Boil.Nothing", "kettle::Cool.Litre"),
+    )
+    assert kinds(found.before)["tests/heat_test.cpp"] is FailureKind.COMPILE
+    assert found.before is not None and found.before.collection_errors == ("tests/heat_test.cpp",)
+    assert found.after is not None and found.after.collection_errors == ()
+
+
+def test_cmake_with_plain_programs(dig: Dig) -> None:
+    found = dig(projects.cmake_plain())
+    assert sets(found) == (("test_boils",), ("test_nothing",), ("test_as_ever",))
+    assert kinds(found.after) == {"test_as_ever": FailureKind.ASSERTION, "test_crashes": FailureKind.ERROR}
+
+
+def test_make(dig: Dig) -> None:
+    found = dig(projects.make_plain())
+    assert sets(found) == (
+        ("tests/test_boils",),
+        ("tests/all.sh", "tests/test_nothing"),
+        ("tests/test_as_ever",),
+    )
+    assert kinds(found.after) == {"tests/test_as_ever": FailureKind.ASSERTION, "tests/test_crashes": FailureKind.ERROR}
+
+
+def test_meson(dig: Dig) -> None:
+    found = dig(projects.meson())
+    assert sets(found) == (("boils",), ("nothing",), ("as_ever",))
+    assert kinds(found.after) == {"as_ever": FailureKind.ASSERTION, "crashes": FailureKind.ERROR}
+
+
+def test_autotools(dig: Dig) -> None:
+    found = dig(projects.autotools())
+    assert sets(found) == (("test_boils",), ("test_nothing",), ("test_as_ever",))
+    assert kinds(found.after) == {"test_as_ever": FailureKind.ASSERTION, "test_crashes": FailureKind.ASSERTION}
