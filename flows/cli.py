@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from blocks.errors import EnvmillError, ServiceMissingError, UsageError
-from flows.commands import catalog, contributing, machine, reading, running
+from flows.commands import catalog, contributing, machine, reading, rebuild, running
 from flows.commands.output import errors
 from flows.interruption import RunInterruptedError
 
@@ -29,6 +29,7 @@ app.command()(reading.status)
 app.command()(reading.show)
 app.command()(reading.sql)
 app.command()(running.publish)
+app.command()(rebuild.rebuild)
 app.command()(machine.up)
 app.command()(running.demo)
 app.add_typer(catalog.app, name="catalog")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from blocks.lake import open_store
 from blocks.settings import Settings
 from blocks.workshop import Workshop
 from flows.commands.board import shown
@@ -31,9 +32,11 @@ def with_server(settings: Settings, work: Callable[[], Awaitable[Result]], *, qu
     """Do async work with a Prefect server, showing progress; the server is ours only where none is configured.
 
     Raises:
-        ServiceMissingError: there is no server, or it does not come up.
+        UsageError: the lake's address is not one.
+        ServiceMissingError: there is no store, or no server.
         RunInterruptedError: Ctrl-C or SIGTERM; no container of ours is left.
     """
+    open_store(settings)  # what is wrong with the lake is said before anything begins
     settings.home.mkdir(parents=True, exist_ok=True)
     _configure_prefect(settings.home)
     end_like_interrupt()

@@ -1,8 +1,15 @@
 """What a person sees in the Prefect UI, asked of its API."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.flows.command import ROOT
 
 
 class Api:
@@ -27,3 +34,18 @@ class Api:
         """Artifacts of a flow run by type."""
         found = self.ask("artifacts", artifacts={"flow_run_id": {"any_": [flow_run_id]}})
         return {artifact["type"]: artifact for artifact in found}
+
+
+def prefect(api: Api, home: Path, arguments: Sequence[str], cwd: Path = ROOT) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENVMILL_", "PREFECT_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", *arguments],
+        cwd=cwd,
+        env={**kept, "PREFECT_API_URL": api.url, "PREFECT_HOME": str(home), "PWD": str(cwd)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -6,7 +6,7 @@ import pytest
 from blocks.engine import Engine
 from blocks.settings import Settings
 from flows.server import prefect_server
-from tests.flows.api import Api
+from tests.flows.api import Api, prefect
 from tests.flows.command import SAMPLE_CONFIG, Command, Done, watched_starts
 
 
@@ -42,3 +42,12 @@ def demo(engine: Engine, python_image: str, tmp_path_factory: pytest.TempPathFac
         done = command("demo")
         assert done.code == 0, done.said
         return Demo(command, done, starts(done))
+
+
+@pytest.fixture(scope="session")
+def deployed(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Api:
+    """The server with everything of prefect.yaml deployed."""
+    home = tmp_path_factory.mktemp("prefect-home")
+    prefect(api, home, ["work-pool", "create", "--type", "process", "process"])
+    prefect(api, home, ["deploy", "--all"])
+    return api

@@ -1,31 +1,12 @@
 import ast
 import importlib
-import os
-import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.flows.api import Api
 from tests.flows.command import ROOT
-
-
-def prefect(api: Api, home: Path, arguments: Sequence[str], cwd: Path = ROOT) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENVMILL_", "PREFECT_"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", *arguments],
-        cwd=cwd,
-        env={**kept, "PREFECT_API_URL": api.url, "PREFECT_HOME": str(home), "PWD": str(cwd)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_no_module_of_flows_is_named_like_one_of_the_standard_library() -> None:
@@ -50,13 +31,10 @@ def _name(decorator: ast.expr) -> str:
 
 @pytest.mark.prefect
 @pytest.mark.slow
-def test_deploy_all(api: Api, tmp_path: Path) -> None:
-    prefect(api, tmp_path, ["work-pool", "create", "--type", "process", "process"])
-    prefect(api, tmp_path, ["deploy", "--all"])
-
-    deployed = {deployment["name"]: deployment for deployment in api.ask("deployments")}
-    assert set(deployed) >= {"nightly", "rerun", "archaeology"}
-    for deployment in deployed.values():
+def test_deploy_all(deployed: Api) -> None:
+    found = {deployment["name"]: deployment for deployment in deployed.ask("deployments")}
+    assert set(found) >= {"nightly", "rerun", "archaeology"}
+    for deployment in found.values():
         assert deployment["work_pool_name"] == "process"
         [(step, options)] = deployment["pull_steps"][0].items()
         assert step == "prefect.deployments.steps.set_working_directory"
@@ -64,10 +42,10 @@ def test_deploy_all(api: Api, tmp_path: Path) -> None:
         module, _, function = deployment["entrypoint"].rpartition(".")
         assert callable(getattr(importlib.import_module(module), function))
 
-    nightly = deployed["nightly"]
+    nightly = found["nightly"]
     assert [schedule["schedule"]["cron"] for schedule in nightly["schedules"]] == ["0 2 * * *"]
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
-    asked = deployed["rerun"]["parameter_openapi_schema"]
+    asked = found["rerun"]["parameter_openapi_schema"]
     assert asked["required"] == ["candidate_id", "phase"]
     assert asked["properties"]["phase"]["enum"] == ["qualify", "archaeology", "containerize", "synthesis", "capture"]
