@@ -4,6 +4,7 @@ import hashlib
 
 from blocks.builder.grading import Verdict, grade
 from blocks.chain import Chain
+from blocks.grader.spec import RUNNERS
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths, Recipe
@@ -43,6 +44,13 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     environment = chain.row(Phase.CONTAINERIZE, EnvironmentRow)
     compared = chain.record(Phase.ARCHAEOLOGY, "comparison.json", StateComparison)
     ingredients = gather(chain, workshop.settings.timeouts.tests_sec)
+    if ingredients.recipe.runner not in RUNNERS:
+        return Decision(
+            outcome=Outcome.REJECTED,
+            reason_code=ReasonCode.RUNNER_NOT_SUPPORTED,
+            message=f"both states are built and tested, but this version cannot grade tests of runner "
+            f"{ingredients.recipe.runner!r} (it has {', '.join(RUNNERS)}): that comes with the verifiers of more stacks",
+        )
 
     def one(suite: Suite, workspace: Tree) -> Verdict:
         return grade(
