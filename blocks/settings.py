@@ -59,7 +59,7 @@ class GateSettings(Section):
     """Thresholds of the quality card."""
 
     repeats: int = 3
-    """Runs of nop and of oracle at admission."""
+    """Runs of each state in archaeology (once, where a run takes a minute), and of nop and of oracle at admission."""
     min_fail_to_pass: int = 1
     min_pass_to_pass: int = 1
     max_hunks: int = 40

@@ -2,6 +2,7 @@
 
 import shlex
 
+from blocks.builder.debian_packages import ensure_debian_layer
 from blocks.builder.dependencies import ensure_dependency_image
 from blocks.builder.foundation import Installed
 from blocks.builder.places import VENV
@@ -22,9 +23,14 @@ class PythonFoundation:
     def dependency_image(
         self, engine: Engine, store: ObjectStore, settings: Settings, recipe: Recipe, runtime_image: str
     ) -> str:
-        """The virtual environment with everything but the project."""
+        """Debian packages, and on them the virtual environment with everything but the project."""
         timeout_sec = settings.timeouts.install_sec
-        return ensure_dependency_image(engine, store, recipe, runtime_image, timeout_sec=timeout_sec)
+        debian = tuple(package for package in recipe.packages if package.filename.endswith(".deb"))
+        wheels = tuple(package for package in recipe.packages if package not in debian)
+        system = recipe.model_copy(update={"packages": debian})
+        below = ensure_debian_layer(engine, store, system, runtime_image, timeout_sec=timeout_sec)
+        python = recipe.model_copy(update={"packages": wheels})
+        return ensure_dependency_image(engine, store, python, below, timeout_sec=timeout_sec)
 
     def install(self, box: Container, recipe: Recipe, *, timeout_sec: int) -> Installed:
         """An editable install; where that fails, and unless the recipe says so already, the path."""

@@ -22,6 +22,7 @@ class Config(Record):
 
     base_image: str
     tests_sec: int
+    repeats: int
 
 
 def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
@@ -84,7 +85,7 @@ def _write(writer: PhaseWriter, found: Reconstruction, containers: int) -> None:
 
 
 def _config(settings: Settings) -> Config:
-    return Config(base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec)
+    return Config(base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec, repeats=settings.gates.repeats)
 
 
 ARCHAEOLOGY = PhaseDefinition(Phase.ARCHAEOLOGY, VERSION, _config, run)

@@ -1,10 +1,15 @@
 """Python as a stack: manifests read as data, resolved by uv as of the outcome's date, wheels into the package store."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from blocks.recipe import Recipe
+from blocks.records import ObstacleRow, Phase
 from blocks.trees import Tree
+from tasks.archaeology.amend import amend
 from tasks.archaeology.plan import Plan, plan
+from tasks.archaeology.python_system import System, system_layer
+from tasks.archaeology.remedies import Fix
 from tasks.archaeology.resolve import attempts, resolve
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
@@ -14,7 +19,6 @@ class PythonPlanned:
     """A planned Python build."""
 
     plan: Plan
-    facts: Facts
 
     @property
     def recipe(self) -> Recipe:
@@ -26,28 +30,37 @@ class PythonPlanned:
         """Local paths and addresses among the requirements, and what does not parse."""
         return self.plan.left_out
 
+    def mend(self, fix: Fix) -> "PythonPlanned | None":
+        """The plan with one fix of the table of remedies; None where it changes nothing."""
+        amended = amend(self.plan, fix)
+        return replace(self, plan=amended) if amended is not None else None
+
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
-        """Try the ways to resolve in turn; the recipe says what the one that worked asked for."""
+        """Debian packages first, then try the ways to resolve in turn; the recipe says what was asked for in the end."""
+        system = system_layer(bench, self.recipe, runtime_image)
+        before = _left_out(bench, system, self.plan.services)
         found = resolve(
             bench.engine,
             bench.store,
             bench.settings,
             candidate_id=bench.candidate_id,
-            runtime_image=runtime_image,
+            runtime_image=system.image,
             runtime=self.recipe.runtime,
             project=self.recipe.project_name,
-            ways=attempts(self.plan.full, self.plan.union, self.plan.solution_only, self.facts.as_of),
+            ways=attempts(self.plan.full, self.plan.union, self.plan.solution_only, self.plan.as_of),
         )
+        obstacles = (*before, *found.obstacles)
         if found.attempt is None:
-            return Fetched(None, found.obstacles, found.failure, found.failure)
+            return Fetched(None, obstacles, found.failure, found.failure)
         recipe = self.recipe.model_copy(
             update={
-                "packages": found.packages,
+                "packages": (*system.packages, *found.packages),
+                "system_packages": system.names,
                 "requirements": found.attempt.requirements,
                 "as_of": found.attempt.as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
             }
         )
-        return Fetched(recipe, found.obstacles)
+        return Fetched(recipe, obstacles)
 
 
 class PythonStack:
@@ -62,4 +75,21 @@ class PythonStack:
     def plan(self, start: Tree, solution: Tree, facts: Facts) -> PythonPlanned | NoPlan | None:
         """The union of what both states declare."""
         planned = plan(start, solution, as_of=facts.as_of, nearest_tag=facts.nearest_tag)
-        return PythonPlanned(planned, facts) if isinstance(planned, Plan) else planned
+        return PythonPlanned(planned) if isinstance(planned, Plan) else planned
+
+
+def _left_out(bench: Bench, system: System, services: Sequence[str]) -> Sequence[ObstacleRow]:
+    why = system.failure[-300:] or "Debian has no package of this name"
+    symptoms = [f"{name}: {why}" for name in system.absent]
+    symptoms += [f"CI starts {name} beside the tests" for name in services]
+    return [
+        ObstacleRow(
+            candidate_id=bench.candidate_id,
+            phase=Phase.ARCHAEOLOGY,
+            attempt=number,
+            symptom=symptom,
+            remedy="left out",
+            resolved=False,
+        )
+        for number, symptom in enumerate(symptoms, start=1)
+    ]

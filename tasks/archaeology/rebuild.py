@@ -1,5 +1,6 @@
 """Building and testing the states: one fresh container per state, no network, unprivileged."""
 
+import time
 from dataclasses import dataclass
 
 from blocks.builder.foundation import Foundation, Installed
@@ -23,6 +24,10 @@ class StateRun:
     recipe: Recipe
     obstacles: tuple[ObstacleRow, ...]
     failure: str = ""
+    install_log: str = ""
+    """What the install said, where something had to be got around."""
+    seconds: float = 0.0
+    """Install and tests, the container's start included."""
 
 
 def test_state(
@@ -32,6 +37,7 @@ def test_state(
 
     The install always comes from the start tree, because that is what an agent's environment holds.
     """
+    began = time.monotonic()
     timeouts = bench.settings.timeouts
     deadline_sec = timeouts.install_sec + timeouts.tests_sec + 120
     spec = ContainerSpec(image=image, role=Role.SUBJECT, user=AGENT_USER, workdir=WORKSPACE, deadline_sec=deadline_sec)
@@ -43,7 +49,8 @@ def test_state(
             return StateRun(None, installed.recipe, obstacles, installed.output)
         bring(box, start, state)
         vector = observe(box, installed.recipe, timeout_sec=timeouts.tests_sec)
-    return StateRun(vector, installed.recipe, obstacles)
+    said = installed.output if installed.symptom else ""
+    return StateRun(vector, installed.recipe, obstacles, install_log=said, seconds=time.monotonic() - began)
 
 
 def bring(box: Container, start: Tree, state: Tree) -> None:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from blocks.builder.dependencies import InstallError
-from blocks.builder.foundations import foundation_of
 from blocks.engine import Engine
 from blocks.lake import ObjectStore
 from blocks.path_kinds import Split, split
@@ -12,13 +10,14 @@ from blocks.records import ObstacleRow, Outcome, Phase, ReasonCode, Reconstructi
 from blocks.repositories import Repository
 from blocks.settings import Settings
 from blocks.trees import TreeUnsafeError
-from blocks.vectors import StateComparison, TestVector, compare_states
-from tasks.archaeology.rebuild import test_state
+from blocks.vectors import StateComparison, TestVector
+from tasks.archaeology.proof import Proof, prove
+from tasks.archaeology.repair import remember, repair
 from tasks.archaeology.stack import Bench, Facts, NoPlan, Planned
 from tasks.archaeology.stacks import claimed, known_stacks, plan_build
 from tasks.archaeology.states import States, build_states, changed
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class _Dig:
     before: TestVector | None = None
     after: TestVector | None = None
     comparison: StateComparison | None = None
+    proof: Proof | None = None
     patch: str = ""
     insertions: int = 0
     deletions: int = 0
@@ -128,7 +128,7 @@ def reconstruct(
     dig.recipe = planned.recipe
     for item in planned.left_out:
         dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)
-    return _build(dig, Bench(engine, store, settings, candidate_id), planned)
+    return _build(dig, Bench(engine, store, settings, candidate_id), planned, repository.identity)
 
 
 def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
@@ -140,35 +140,34 @@ def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
         dig.deletions += change.deletions
 
 
-def _build(dig: _Dig, bench: Bench, planned: Planned) -> Reconstruction:
+def _build(dig: _Dig, bench: Bench, planned: Planned, repository: str) -> Reconstruction:
     assert dig.states is not None and dig.recipe is not None
-    foundation = foundation_of(dig.recipe)
-    runtime_image = foundation.runtime_image(bench.engine, bench.settings, dig.recipe)
-    if runtime_image is None:
-        return dig.end(Outcome.REJECTED, ReasonCode.RUNTIME_NOT_AVAILABLE, f"no runtime image for {dig.recipe.runtime}")
-    fetched = planned.fetch(bench, runtime_image)
-    dig.obstacles.extend(fetched.obstacles)
-    if fetched.recipe is None:
-        return dig.end(Outcome.FAILED, ReasonCode.DEPENDENCIES_UNRESOLVED, fetched.failure[-1500:])
-    dig.recipe = fetched.recipe
-    try:
-        image = foundation.dependency_image(bench.engine, bench.store, bench.settings, dig.recipe, runtime_image)
-    except InstallError as error:
-        return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, str(error))
-    for name, tree in (("before", dig.states.with_tests(dig.states.start)), ("after", dig.states.solution)):
-        run = test_state(bench, foundation, image=image, recipe=dig.recipe, start=dig.states.start, state=tree)
-        dig.obstacles.extend(run.obstacles)
-        if run.vector is None:
-            return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, run.failure[-1500:])
-        dig.recipe = run.recipe
-        setattr(dig, name, run.vector)
-    return _judge(dig)
+    repaired = repair(bench, planned, dig.states, repository)
+    trial = repaired.trial
+    dig.recipe = trial.recipe
+    dig.obstacles.extend(repaired.obstacles)
+    if trial.reason_code is not None:
+        unavailable = trial.reason_code is ReasonCode.RUNTIME_NOT_AVAILABLE
+        status = Outcome.REJECTED if unavailable else Outcome.FAILED
+        return dig.end(status, trial.reason_code, trial.failure[-1500:])
+    dig.after = trial.vector
+    if (useless := _useless(dig)) is not None:
+        return useless
+    proof = prove(bench, trial, dig.states)
+    dig.obstacles.extend(proof.obstacles)
+    if not proof.before:
+        return dig.end(Outcome.FAILED, ReasonCode.INSTALL_FAILED, proof.failure[-1500:])
+    dig.before, dig.proof = proof.before[0], proof
+    found = _judge(dig)
+    if found.row.status is Outcome.PASSED:
+        remember(bench, repository, repaired)
+    return found
 
 
-def _judge(dig: _Dig) -> Reconstruction:
-    """The bug must be seen failing and the solution passing."""
-    assert dig.before is not None and dig.after is not None
-    if dig.after.timed_out or dig.before.timed_out:
+def _useless(dig: _Dig) -> Reconstruction | None:
+    """The end, where the solution's own tests say nothing."""
+    assert dig.after is not None
+    if dig.after.timed_out:
         return dig.end(
             Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.after.log_tail[-1000:]}"
         )
@@ -179,8 +178,25 @@ def _judge(dig: _Dig) -> Reconstruction:
             f"no test passes in the solution ({len(dig.after.results)} ran, {len(dig.after.collection_errors)} files not "
             f"collected): {dig.after.log_tail[-1500:]}",
         )
-    dig.comparison = compare_states([dig.before], [dig.after])
-    found = dig.comparison
+    return None
+
+
+def _judge(dig: _Dig) -> Reconstruction:
+    """The bug must be seen failing and the solution passing."""
+    assert dig.before is not None and dig.proof is not None
+    if dig.before.timed_out:
+        return dig.end(
+            Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.before.log_tail[-1000:]}"
+        )
+    dig.comparison = found = dig.proof.comparison
+    if deviating := dig.proof.deviating:
+        some = ", ".join(deviating[:5])
+        runs = len(dig.proof.before) + len(dig.proof.after)
+        dig.obstacle(
+            f"{len(deviating)} tests end one way and another: {some[:300]}",
+            f"left out after {runs} runs",
+            resolved=True,
+        )
     counts = f"{len(found.fail_to_pass)} fail-to-pass, {len(found.pass_to_pass)} pass-to-pass, {len(found.pass_to_fail)} broken"
     if not found.fail_to_pass:
         return dig.end(Outcome.REJECTED, ReasonCode.BUG_NOT_SEEN, f"no test fails before and passes after: {counts}")

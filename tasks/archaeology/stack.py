@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from blocks.engine import Engine
 from blocks.lake import ObjectStore
@@ -10,6 +10,7 @@ from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, ReasonCode
 from blocks.settings import Settings
 from blocks.trees import Tree
+from tasks.archaeology.remedies import Fix
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,15 @@ class Planned(Protocol):
         Raises:
             TransientError: the index could not be reached.
         """
+        ...
+
+
+@runtime_checkable
+class Mendable(Protocol):
+    """A plan that the table of remedies (data/remedies.toml) can change."""
+
+    def mend(self, fix: Fix) -> Planned | None:
+        """The plan with one fix; None where the fix says nothing to this stack, or changes nothing."""
         ...
 
 
