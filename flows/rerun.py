@@ -38,9 +38,10 @@ async def rerun(candidate_id: str, phase: Rerunnable) -> State[PhaseResult]:
     """
     workshop = open_workshop()
     key, label = await asyncio.to_thread(claim, workshop, candidate_id, Phase(phase))
-    state: State[PhaseResult] = await stage_of(key).flow(key, label, return_state=True)
+    ended: State[PhaseResult] = await stage_of(key).flow(key, label, return_state=True)
     await asyncio.to_thread(index, workshop.store, workshop.settings)
-    return state
+    # A state of its own: Prefect takes a returned state of another run for one of many, and makes its own of them.
+    return State(type=ended.type, name=ended.name, message=ended.message)
 
 
 def claim(workshop: Workshop, candidate_id: str, phase: Phase) -> tuple[PhaseKey, str]:

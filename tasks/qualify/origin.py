@@ -67,7 +67,9 @@ def decide(evidence: OriginEvidence, settings: QualifySettings) -> Judgement:
     if evidence.fault is not None:
         return _no(ReasonCode.REPOSITORY_UNREACHABLE, evidence.fault)
     if evidence.commit is None:
-        return _no(ReasonCode.COMMIT_NOT_FOUND, "the repository has no such start commit")
+        return _no(
+            ReasonCode.COMMIT_NOT_FOUND, "the repository has no such start commit; hand in one of a public branch"
+        )
     if not evidence.branch_count:
         return _no(ReasonCode.COMMIT_NOT_PUBLIC, f"{evidence.commit} cannot be reached from any public branch")
     share = evidence.start_fidelity
@@ -93,7 +95,10 @@ def decide(evidence: OriginEvidence, settings: QualifySettings) -> Judgement:
 def _licence(evidence: OriginEvidence, settings: QualifySettings) -> Judgement | None:
     found = evidence.licence_files
     if found is None or found.primary is None:
-        return _no(ReasonCode.LICENCE_MISSING, "the start commit has no licence file in its root")
+        return _no(
+            ReasonCode.LICENCE_MISSING,
+            "the start commit has no licence file in its root; without one nothing may be made of it",
+        )
     names = (
         f"{found.primary.path}: {found.primary.askalono} ({found.primary.score}), {list(found.primary.spdx_matcher)}"
     )

@@ -31,9 +31,9 @@ class Api:
         return self.ask("flow_runs", flow_runs={"name": {"like_": name_part}})
 
     def artifacts(self, flow_run_id: str) -> dict[str, dict[str, Any]]:
-        """Artifacts of a flow run by type."""
+        """Artifacts of a flow run by the last word of their key."""
         found = self.ask("artifacts", artifacts={"flow_run_id": {"any_": [flow_run_id]}})
-        return {artifact["type"]: artifact for artifact in found}
+        return {artifact["key"].rpartition("-")[2]: artifact for artifact in found}
 
 
 def prefect(api: Api, home: Path, arguments: Sequence[str], cwd: Path = ROOT) -> str:
