@@ -175,16 +175,21 @@ class Engine:
         network: Network = Network.NONE,
         log: BinaryIO | None = None,
         timeout_sec: int = 1800,
+        target: str | None = None,
+        anew: bool = False,
     ) -> str:
         """Build the Dockerfile at the root of a context and return the image's id. Nothing is pulled.
+
+        `target`: the stage to stop at. `anew`: take nothing from earlier builds.
 
         Raises:
             PermanentError: an instruction failed; the message holds the end of the output.
         """
         mode = "none" if network is Network.NONE else self._outbound_mode(self.settings.base_image)
         return images.build(
-            self.api, context_tar, reference, dict(buildargs or {}), mode, log, timeout_sec, self.settings
-        )
+            self.api, context_tar, reference, dict(buildargs or {}), mode, log, timeout_sec, self.settings,
+            target=target, anew=anew,
+        )  # fmt: skip
 
     def tag(self, reference: str, new: str) -> None:
         """Give an image another name."""

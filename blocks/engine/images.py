@@ -88,6 +88,9 @@ def build(
     log: BinaryIO | None,
     timeout_sec: int,
     settings: EngineSettings,
+    *,
+    target: str | None = None,
+    anew: bool = False,
 ) -> str:
     """See Engine.build. The engine's own builder: steps run with its default capabilities, within memory and time."""
     memory = settings.memory_mb << 20
@@ -106,6 +109,8 @@ def build(
             rm=True,
             forcerm=True,
             pull=False,
+            target=target or "",
+            nocache=anew,
             timeout=timeout_sec,
             decode=True,
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from packaging.utils import canonicalize_name
 
+from blocks.builder.foundations import foundation_of
 from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, VENV, WHEELS, WORKSPACE, site_packages
 from blocks.builder.project import version_environment
 from blocks.engine.runtime import PYTHON_PACKAGES
@@ -74,17 +75,22 @@ def _dockerfile(recipe: Recipe) -> bytes:
         has_packages=bool(recipe.packages),
         editable=recipe.install == "editable",
         build_environment=_shell_words(version_environment(recipe)),
-        environment=[(name, _env_value(name, value)) for name, value in sorted(recipe.environment)],
+        image_changes=foundation_of(_checked(recipe)).image_changes(recipe),
     )
 
 
 def _shell_words(environment: Mapping[str, str]) -> list[str]:
     for name, value in environment.items():
-        _env_value(name, value)
+        _check_variable(name, value)
     return [f"{name}={value}" for name, value in sorted(environment.items())]
 
 
-def _env_value(name: str, value: str) -> str:
+def _checked(recipe: Recipe) -> Recipe:
+    for name, value in recipe.environment:
+        _check_variable(name, value)
+    return recipe
+
+
+def _check_variable(name: str, value: str) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or not value.isprintable():
         raise PermanentError(f"variable {name[:80]!r} cannot be written into a Dockerfile; correct the recipe")
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'
