@@ -12,13 +12,12 @@ from packaging.utils import canonicalize_name
 from blocks.builder.foundations import foundation_of
 from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, VENV, WHEELS, WORKSPACE, site_packages
 from blocks.builder.project import version_environment
-from blocks.engine.runtime import PYTHON_PACKAGES
+from blocks.engine.runtime import PYTHON_PACKAGES, PYTHON_RELEASES
 from blocks.errors import PermanentError
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.templates import render
 from blocks.trees import File, Tree, pack
 
-BASE_IMAGE = "debian:bookworm-slim"
 PackageLoader = Callable[[str, str], bytes]
 """Gives the bytes of a distribution by its sha256 and file name."""
 
@@ -29,8 +28,9 @@ def environment_files(recipe: Recipe, start: Tree, package: PackageLoader) -> di
     Raises:
         PermanentError: the recipe holds a name or value that may not be written into a Dockerfile.
     """
-    files = {f"vendor/{item.filename}": File(content=package(item.sha256, item.filename)) for item in recipe.packages}
-    if recipe.packages:
+    wheels = _wheels(recipe)
+    files = {f"vendor/{item.filename}": File(content=package(item.sha256, item.filename)) for item in wheels}
+    if wheels:
         files["vendor/requirements.txt"] = File(content=_requirements(recipe))
     if recipe.install == "path":
         files |= {f"project/{path}": File(content=content) for path, content in path_install_files(recipe).items()}
@@ -51,8 +51,13 @@ def path_install_files(recipe: Recipe) -> dict[str, bytes]:
     return files
 
 
+def _wheels(recipe: Recipe) -> tuple[Package, ...]:
+    """Debian packages are named in the Dockerfile; the base image or Debian has them."""
+    return tuple(item for item in recipe.packages if item.filename.endswith(".whl"))
+
+
 def _requirements(recipe: Recipe) -> bytes:
-    lines = (f"{WHEELS}/{item.filename} --hash=sha256:{item.sha256}" for item in recipe.packages)
+    lines = (f"{WHEELS}/{item.filename} --hash=sha256:{item.sha256}" for item in _wheels(recipe))
     return ("\n".join(sorted(lines)) + "\n").encode()
 
 
@@ -62,7 +67,7 @@ def _dockerfile(recipe: Recipe) -> bytes:
             raise PermanentError(f"system package {name[:80]!r} is not a Debian package name; correct the recipe")
     return render(
         "Dockerfile.j2",
-        base=BASE_IMAGE,
+        base=f"debian:{PYTHON_RELEASES[recipe.runtime]}-slim",
         debian_packages=sorted({*PYTHON_PACKAGES, *recipe.system_packages}),
         agent=AGENT_USER,
         uid=AGENT_UID,
@@ -72,7 +77,7 @@ def _dockerfile(recipe: Recipe) -> bytes:
         workspace=WORKSPACE,
         site_packages=site_packages(recipe.runtime),
         runtime=recipe.runtime,
-        has_packages=bool(recipe.packages),
+        has_packages=bool(_wheels(recipe)),
         editable=recipe.install == "editable",
         build_environment=_shell_words(version_environment(recipe)),
         image_changes=foundation_of(_checked(recipe)).image_changes(recipe),
