@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .frameworks import framework_of, junit_case, read_gtest, run_program
+from .frameworks import framework_of, junit_case, run_program
 from .outcome import Case, of_exit
 from .workshop import TEST_TIMEOUT_SEC, Workshop
 
@@ -25,7 +25,7 @@ PLAIN = {
     "COST",
     "RUN_SERIAL",
 }
-"""Properties of a test that leave its program runnable by itself."""
+"""Properties of a test that leave it runnable by itself: nothing but its program's end says how it went."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,21 @@ class Entry:
 
     @property
     def framework(self) -> str | None:
-        """The framework of the program, where the whole program is this test and nothing but its exit code is asked."""
-        plain = set(self.properties) <= PLAIN and not any(_chooses(word) for word in self.command[1:])
-        return framework_of(Path(self.command[0])) if self.command and plain else None
+        """The framework of its program."""
+        return framework_of(Path(self.command[0])) if self.command else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it can be run without CTest."""
+        special = set(self.properties) - PLAIN
+        if self.framework == "gtest":
+            special.discard("SKIP_REGULAR_EXPRESSION")
+        return bool(self.command) and not special
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all that its program has."""
+        return not any(_chooses(word) for word in self.command[1:])
 
 
 def run(shop: Workshop) -> tuple[str, Iterable[Case]]:
@@ -72,15 +84,25 @@ def _cases(shop: Workshop) -> Iterator[Case]:
 
 
 def _by_itself(shop: Workshop, entry: Entry) -> list[Case] | None:
-    framework = entry.framework
-    if framework is None:
+    """The cases of a test that CTest is not needed for; None for any other."""
+    if not entry.is_plain:
         return None
     properties = entry.properties
     cwd = Path(properties.get("WORKING_DIRECTORY") or shop.out)
     variables = dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", ()) if "=" in item)
     timeout_sec = float(properties.get("TIMEOUT") or TEST_TIMEOUT_SEC)
-    cases = run_program(shop, framework, entry.command, cwd, variables, timeout_sec)
-    return None if cases is None else [replace(case, name=f"{entry.name}::{case.name}") for case in cases]
+    framework = entry.framework
+    if framework and entry.is_whole:
+        cases = run_program(shop, framework, entry.command, cwd, variables, timeout_sec)
+        if cases is not None:
+            return [replace(case, name=f"{entry.name}::{case.name}") for case in cases]
+    if framework == "gtest":
+        cases = run_program(shop, framework, entry.command, cwd, variables, timeout_sec, alone=False)
+        if cases is not None and len(cases) == 1:
+            return [replace(cases[0], name=entry.name)]
+    done = shop.run_test(entry.command, cwd, variables, timeout_sec)
+    skip_code = properties.get("SKIP_RETURN_CODE")
+    return [of_exit(entry.name, done, skip_code=int(skip_code) if skip_code is not None else None)]
 
 
 def unlisted(shop: Workshop, known: set[str]) -> Iterator[Case]:
@@ -123,26 +145,20 @@ def _entries(shop: Workshop) -> list[Entry]:
 
 
 def _by_ctest(shop: Workshop, entries: list[Entry]) -> Iterator[Case]:
-    report, reports = shop.notes / "ctest.xml", shop.notes / "gtest"
-    reports.mkdir(exist_ok=True)
+    report = shop.notes / "ctest.xml"
     chosen = ",".join(str(entry.index) for entry in entries)
     argv = ["ctest", "--test-dir", str(shop.out), "--output-junit", str(report), "--no-tests=ignore"]
-    argv += ["--timeout", str(int(TEST_TIMEOUT_SEC)), "-I", f"0,0,0,{chosen}"]
-    shop.step(argv, shop.out, GTEST_OUTPUT=f"json:{reports}/", GTEST_COLOR="no")
-    told = _gtest_failures(reports)
+    shop.step([*argv, "--timeout", str(int(TEST_TIMEOUT_SEC)), "-I", f"0,0,0,{chosen}"], shop.out)
     missing = {entry.name for entry in entries if not entry.command or not _is_there(entry.command[0])}
     try:
         found = list(ElementTree.parse(report).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError):
         return
-    filters = {entry.name: _filter(entry.command) for entry in entries}
     for element in found:
-        yield _ctest_case(element, missing, filters, told)
+        yield _ctest_case(element, missing)
 
 
-def _ctest_case(
-    element: ElementTree.Element, missing: set[str], filters: dict[str, str], told: dict[str, Case]
-) -> Case:
+def _ctest_case(element: ElementTree.Element, missing: set[str]) -> Case:
     """CTest's JUnit: `status` is run, fail, notrun or disabled; `failure` says why (cmCTestTestHandler.cxx, 3.21+)."""
     name = element.get("name", "")
     case = junit_case(element, name)
@@ -152,29 +168,9 @@ def _ctest_case(
     if status in ("notrun", "disabled") or case.status == "skipped":
         return replace(case, status="skipped", kind=None)
     if status == "fail" or case.status == "failed":
-        own = told.get(filters.get(name, ""))
-        if own is not None and own.status == "failed":
-            return replace(own, name=name)
-        said = case.detail.lower()
-        kind = "timeout" if "timeout" in said else "error" if "segfault" in said or "exception" in said else "assertion"
+        kind = "timeout" if "timeout" in case.detail.lower() else "assertion"
         return replace(case, status="failed", kind=kind, detail=case.detail or "failed")
     return case
-
-
-def _gtest_failures(folder: Path) -> dict[str, Case]:
-    found: dict[str, Case] = {}
-    for path in folder.glob("*.json"):
-        try:
-            cases = read_gtest(path.read_text("utf-8", "replace"))
-        except (OSError, ValueError, KeyError):
-            continue
-        found.update({case.name: case for case in cases if case.status == "failed"})
-    return found
-
-
-def _filter(command: tuple[str, ...]) -> str:
-    words = [word for word in command if word.startswith("--gtest_filter=")]
-    return words[0].split("=", 1)[1] if words else ""
 
 
 def _chooses(word: str) -> bool:

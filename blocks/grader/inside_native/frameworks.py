@@ -42,9 +42,19 @@ def framework_of(program: Path) -> str | None:
 
 
 def run_program(
-    shop: Workshop, framework: str, argv: Sequence[str], cwd: Path, variables: dict[str, str], timeout_sec: float
+    shop: Workshop,
+    framework: str,
+    argv: Sequence[str],
+    cwd: Path,
+    variables: dict[str, str],
+    timeout_sec: float,
+    *,
+    alone: bool = True,
 ) -> list[Case] | None:
-    """Every case of the program; None where it gives no report (then it is to be run as a plain program)."""
+    """Every case of the program; None where it gives no report (then it is to be run as a plain program).
+
+    `alone`: where the program ends before its report, its cases are run one by one.
+    """
     report = shop.notes / "report"
     if report.exists():
         report.unlink()
@@ -52,7 +62,7 @@ def run_program(
     cases = _read(framework, report)
     if cases is not None:
         return cases
-    if done.timed_out:
+    if done.timed_out or not alone:
         return None
     names = _listed(shop, framework, argv, cwd, variables)
     if not names or len(names) > MAX_ALONE:

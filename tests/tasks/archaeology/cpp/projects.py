@@ -26,11 +26,9 @@ option(KETTLE_BUILD_TESTS "Build the tests" OFF)
 add_library(kettle src/kettle.cpp)
 target_include_directories(kettle PUBLIC src)
 if(KETTLE_BUILD_TESTS)
-  include(FetchContent)
-  FetchContent_Declare(googletest URL https://example.org/googletest.zip)
-  FetchContent_MakeAvailable(googletest)
+  find_package(GTest REQUIRED)
   enable_testing()
-  add_executable(kettle_test tests/boil_test.cpp tests/cool_test.cpp)
+  add_executable(kettle_test tests/boil_test.cpp tests/cool_test.cpp tests/heat_test.cpp)
   target_link_libraries(kettle_test kettle GTest::gtest_main)
   add_test(NAME kettle COMMAND kettle_test)
 endif()
@@ -53,30 +51,23 @@ HEAT_TEST = '#include <gtest/gtest.h>\n#include "kettle.h"\nTEST(Heat, Litre) { 
 
 
 def cmake_gtest() -> Project:
-    """GoogleTest by FetchContent, tests off by default, a warning that -Werror makes an error."""
-    unused = SOURCE + "static int idle() { return 0; }\n"
+    """GoogleTest, tests off by default, a warning that -Werror makes an error, a test of a function that is new."""
     start = {
         "LICENSE": MIT,
         "CMakeLists.txt": GTEST_CMAKE,
         "src/kettle.h": HEADER,
-        "src/kettle.cpp": unused,
+        "src/kettle.cpp": SOURCE + "static int idle() { return 0; }\n",
         "tests/boil_test.cpp": BOIL_TEST,
         "tests/cool_test.cpp": COOL_TEST,
+        "tests/heat_test.cpp": "",
     }
-    change = {"src/kettle.cpp": FIXED, "tests/boil_test.cpp": NEW_BOIL_TEST}
-    return Project(start, change)
-
-
-def cmake_new_name() -> Project:
-    """The outcome's test of one file needs a function that the start does not have."""
-    cmake = GTEST_CMAKE.replace("tests/cool_test.cpp", "tests/cool_test.cpp tests/heat_test.cpp")
-    start = {**cmake_gtest().start, "CMakeLists.txt": cmake, "tests/heat_test.cpp": ""}
-    more = {
+    change = {
         "src/kettle.h": HEADER.replace("int cool", "int heat(int litres);\nint cool"),
         "src/kettle.cpp": FIXED + "int heat(int litres) { return litres; }\n",
+        "tests/boil_test.cpp": NEW_BOIL_TEST,
         "tests/heat_test.cpp": HEAT_TEST,
     }
-    return Project(start, {**cmake_gtest().change, **more})
+    return Project(start, change)
 
 
 PLAIN_CMAKE = """\

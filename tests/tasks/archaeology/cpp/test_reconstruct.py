@@ -11,7 +11,7 @@ import pytest
 from blocks.engine import Engine
 from blocks.lake import open_store
 from blocks.records import FailureKind, Outcome
-from blocks.settings import Settings
+from blocks.settings import GateSettings, Settings
 from blocks.vectors import TestVector
 from tasks.archaeology.reconstruct import Reconstruction, reconstruct
 from tests.tasks.archaeology.cpp import projects
@@ -24,12 +24,14 @@ Dig = Callable[[Project], Reconstruction]
 
 @pytest.fixture
 def dig(engine: Engine, engine_settings: Settings, tmp_path: Path) -> Dig:
+    settings = engine_settings.model_copy(update={"gates": GateSettings(repeats=1)})
+
     def one(project: Project) -> Reconstruction:
         found = publish(tmp_path, project)
         return reconstruct(
             engine,
-            open_store(engine_settings),
-            engine_settings,
+            open_store(settings),
+            settings,
             found.repository,
             candidate_id="c-kettle",
             start_commit=found.start,
@@ -51,29 +53,25 @@ def kinds(vector: TestVector | None) -> dict[str, FailureKind | None]:
 
 
 def test_cmake_with_googletest(dig: Dig) -> None:
+    """A test file that needs a new name takes only its own tests with it."""
     found = dig(projects.cmake_gtest())
-    assert sets(found) == (("kettle::Boil.Litre",), ("kettle::Boil.Nothing", "kettle::Cool.Litre"), ())
-    assert found.before is not None and found.before.results["kettle::Cool.Skipped"].status == "skipped"
+    assert sets(found) == (
+        ("kettle::Boil.Litre", "kettle::Heat.Litre"),
+        ("kettle::Boil.Nothing", "kettle::Cool.Litre"),
+        (),
+    )
     assert kinds(found.before) == {
         "kettle::Boil.Litre": FailureKind.ASSERTION,
         "kettle::Cool.Throws": FailureKind.ERROR,
+        "tests/heat_test.cpp": FailureKind.COMPILE,
     }
-    assert found.recipe is not None
-    assert (found.recipe.stack, found.recipe.runtime, found.recipe.runner) == ("cpp", "bookworm", "native")
-    assert "googletest" in found.recipe.requirements
-    assert {package.name for package in found.recipe.packages} >= {"googletest", "libgtest-dev"}
-    assert "-DKETTLE_BUILD_TESTS=ON" in (found.recipe.build.options if found.recipe.build else ())
-
-
-def test_a_test_file_that_needs_a_new_name_takes_only_its_own_tests(dig: Dig) -> None:
-    found = dig(projects.cmake_new_name())
-    assert sets(found)[:2] == (
-        ("kettle::Boil.Litre", "kettle::Heat.Litre"),
-        ("kettle::Boil.Nothing", "kettle::Cool.Litre"),
-    )
-    assert kinds(found.before)["tests/heat_test.cpp"] is FailureKind.COMPILE
-    assert found.before is not None and found.before.collection_errors == ("tests/heat_test.cpp",)
+    assert found.before is not None and found.before.results["kettle::Cool.Skipped"].status == "skipped"
+    assert found.before.collection_errors == ("tests/heat_test.cpp",)
     assert found.after is not None and found.after.collection_errors == ()
+    assert found.recipe is not None and found.recipe.build is not None
+    assert (found.recipe.stack, found.recipe.runtime, found.recipe.runner) == ("cpp", "bookworm", "native")
+    assert {package.name for package in found.recipe.packages} >= {"googletest", "libgtest-dev"}
+    assert "-DKETTLE_BUILD_TESTS=ON" in found.recipe.build.options
 
 
 def test_cmake_with_plain_programs(dig: Dig) -> None:
