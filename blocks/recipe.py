@@ -93,6 +93,8 @@ class Recipe(Record):
     """For the runner `native`."""
     node: NodeBuild | None = None
     """For the runner `node`."""
+    installer: Package | None = None
+    """pip, for the published Dockerfile, where the runtime's own is too old for it (Python 3.9)."""
 
 
 class Paths(Record):

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.records import ObstacleRow, Phase
 from blocks.trees import Tree
 from tasks.archaeology.amend import amend
 from tasks.archaeology.plan import Plan, plan
 from tasks.archaeology.python_system import System, system_layer
 from tasks.archaeology.remedies import Fix
-from tasks.archaeology.resolve import attempts, resolve
+from tasks.archaeology.resolve import Attempt, attempts, resolve
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
+
+_OLD_PIP = ("3.9",)
+_PIP_AS_OF = datetime(2024, 7, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class PythonPlanned:
             return Fetched(None, obstacles, found.failure, found.failure)
         recipe = self.recipe.model_copy(
             update={
+                "installer": self._installer(bench, runtime_image),
                 "packages": (*system.packages, *found.packages),
                 "system_packages": system.names,
                 "requirements": found.attempt.requirements,
@@ -61,6 +66,24 @@ class PythonPlanned:
             }
         )
         return Fetched(recipe, obstacles)
+
+
+    def _installer(self, bench: Bench, runtime_image: str) -> Package | None:
+        """A wheel of pip, where the runtime's own cannot install into another environment (before 22.3)."""
+        if self.recipe.runtime not in _OLD_PIP:
+            return None
+        way = Attempt("pip for the published Dockerfile", ("pip>=22.3",), _PIP_AS_OF, source_allowed=False)
+        found = resolve(
+            bench.engine,
+            bench.store,
+            bench.settings,
+            candidate_id=bench.candidate_id,
+            runtime_image=runtime_image,
+            runtime=self.recipe.runtime,
+            project=None,
+            ways=[way],
+        )
+        return found.packages[0] if found.packages else None
 
 
 class PythonStack:

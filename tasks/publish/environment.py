@@ -28,7 +28,7 @@ def environment_files(recipe: Recipe, start: Tree, package: PackageLoader) -> di
     Raises:
         PermanentError: the recipe holds a name or value that may not be written into a Dockerfile.
     """
-    wheels = _wheels(recipe)
+    wheels = (*_wheels(recipe), *([recipe.installer] if recipe.installer else []))
     files = {f"vendor/{item.filename}": File(content=package(item.sha256, item.filename)) for item in wheels}
     if wheels:
         files["vendor/requirements.txt"] = File(content=_requirements(recipe))
@@ -78,6 +78,7 @@ def _dockerfile(recipe: Recipe) -> bytes:
         site_packages=site_packages(recipe.runtime),
         runtime=recipe.runtime,
         has_packages=bool(_wheels(recipe)),
+        installer=recipe.installer.filename if recipe.installer else None,
         editable=recipe.install == "editable",
         build_environment=_shell_words(version_environment(recipe)),
         image_changes=foundation_of(_checked(recipe)).image_changes(recipe),
