@@ -67,7 +67,6 @@ class PythonPlanned:
         )
         return Fetched(recipe, obstacles)
 
-
     def _installer(self, bench: Bench, runtime_image: str) -> Package | None:
         """A wheel of pip, where the runtime's own cannot install into another environment (before 22.3)."""
         if self.recipe.runtime not in _OLD_PIP:
