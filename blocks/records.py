@@ -116,6 +116,7 @@ class ReasonCode(StrEnum):
     INSTALL_FAILED = "install_failed"
     TESTS_NOT_COLLECTED = "tests_not_collected"
     TESTS_TIMED_OUT = "tests_timed_out"
+    LIMIT_EXCEEDED = "limit_exceeded"
     OUTCOME_HAS_NO_TESTS = "outcome_has_no_tests"
     BUG_NOT_SEEN = "bug_not_seen"
     # containerize

@@ -32,6 +32,8 @@ class TestVector(Record):
     complete: bool
     """The runner reached its end (the end nonce came)."""
     timed_out: bool = False
+    limit: str = ""
+    """What the container was ended for (written bytes, memory), where that is why the run is not complete."""
     exit_code: int | None = None
     collection_errors: tuple[str, ...] = ()
     """Files that could not be collected."""

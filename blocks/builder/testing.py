@@ -4,13 +4,18 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 import blocks.grader
 from blocks.builder.places import GRADER, PYTHON, SYSTEM_PYTHON, WORKSPACE
-from blocks.engine import Container
+from blocks.engine import Container, ExecResult
 from blocks.errors import PermanentError
 from blocks.recipe import Recipe
 from blocks.trees import File
 from blocks.vectors import TestVector
+
+_MAX_VECTOR = 256 << 20
+_MEMORY = "it used more memory than it may"
 
 
 def grader_tree() -> dict[str, File]:
@@ -23,8 +28,8 @@ def grader_tree() -> dict[str, File]:
 def observe(box: Container, recipe: Recipe, *, timeout_sec: int) -> TestVector:
     """Run the whole suite of the workspace as the container's own unprivileged user and return what each test did.
 
-    Raises:
-        PermanentError: the grader left no vector although it ended by itself.
+    What runs there can end the grader or write in its place: where no vector is left, or none that can be read, the run
+    is not complete, and its log says what was seen.
     """
     files, options = _RUNNERS[recipe.runner](recipe)
     files["environment.json"] = json.dumps(dict(recipe.environment))
@@ -37,12 +42,33 @@ def observe(box: Container, recipe: Recipe, *, timeout_sec: int) -> TestVector:
         + ["--timeout", str(timeout_sec), "--out", out],
         timeout_sec=timeout_sec + 60,
     )
-    if done.timed_out or done.out_of_memory:
-        return TestVector(results={}, complete=False, timed_out=done.timed_out, log_tail=done.output[-8000:])
-    content = box.get_file(out, max_bytes=256 << 20)
-    if content is None:
-        raise PermanentError(f"the grader ended with {done.exit_code} and left no vector: {done.output[-1000:]}")
-    return TestVector.model_validate_json(content)
+    if done.ok and (vector := _read_vector(box, out)) is not None:
+        limit = _MEMORY if not vector.complete and box.ran_out_of_memory() else ""
+        return vector.model_copy(update={"limit": limit})
+    return TestVector(
+        results={},
+        complete=False,
+        timed_out=done.timed_out,
+        exit_code=done.exit_code,
+        limit=_limit(done),
+        log_tail=done.output[-8000:] or f"the grader ended with {done.exit_code} and left no vector",
+    )
+
+
+def _read_vector(box: Container, path: str) -> TestVector | None:
+    try:
+        content = box.get_file(path, max_bytes=_MAX_VECTOR)
+        return TestVector.model_validate_json(content) if content is not None else None
+    except (PermanentError, ValidationError):
+        return None
+
+
+def _limit(done: ExecResult) -> str:
+    if done.written_limit:
+        return "it wrote more than it may"
+    if done.out_of_memory:
+        return _MEMORY
+    return "" if done.timed_out or not done.container_ended else "its container ended"
 
 
 def _pytest(recipe: Recipe) -> tuple[dict[str, str], list[str]]:

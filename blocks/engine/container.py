@@ -132,6 +132,16 @@ class Container:
         """The tar of a path, as it is: hostile. Names begin with the path's last part."""
         return archive.get_archive(self._api, self.id, path)
 
+    def ran_out_of_memory(self) -> bool:
+        """Whether the memory limit ended a process here that no result has told of yet; also one whose parent went on."""
+        kills = oom_kills(self._api, self.id)
+        more, self._oom_kills = kills > self._oom_kills, max(kills, self._oom_kills)
+        return more
+
+    def is_running(self) -> bool:
+        """Whether commands can still run in it; files can be read either way."""
+        return self._is_running()
+
     def stop(self) -> None:
         """End every process; files can still be read."""
         with engine_faults("stopping a container"):
@@ -201,8 +211,7 @@ class Container:
         out_of_memory = False
         if exit_code != 0:
             self._expect_there()
-            kills = oom_kills(self._api, self.id)
-            out_of_memory, self._oom_kills = kills > self._oom_kills, max(kills, self._oom_kills)
+            out_of_memory = self.ran_out_of_memory()
         if timed_out and not ending and not end_stragglers(self._api, self.id, user):
             self.kill()
         note = _note(ending, timed_out, out_of_memory)

@@ -6,7 +6,7 @@ import time
 
 from docker import APIClient
 
-from blocks.engine.faults import ContainerEndedError, engine_faults
+from blocks.engine.faults import engine_faults
 from blocks.errors import EnvmillError, PermanentError
 
 _OOM_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
@@ -25,7 +25,7 @@ def oom_kills(api: APIClient, container_id: str) -> int:
         if not state["Running"]:
             return int(state["OOMKilled"])
         text = _said(api, container_id, ["/bin/cat", *_OOM_FILES])
-    except ContainerEndedError:
+    except EnvmillError:  # also where the container has as many processes as it may
         return 0
     return sum(int(count) for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 

@@ -45,7 +45,7 @@ def test_state(
         place_workspace(box, start)
         installed = foundation.install(box, recipe, timeout_sec=timeouts.install_sec)
         obstacles = _obstacles(bench, installed)
-        if not installed.ok:
+        if not installed.ok or not box.is_running():
             return StateRun(None, installed.recipe, obstacles, installed.output)
         bring(box, start, state)
         vector = observe(box, installed.recipe, timeout_sec=timeouts.tests_sec)

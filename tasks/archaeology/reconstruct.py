@@ -167,10 +167,8 @@ def _build(dig: _Dig, bench: Bench, planned: Planned, repository: str) -> Recons
 def _useless(dig: _Dig) -> Reconstruction | None:
     """The end, where the solution's own tests say nothing."""
     assert dig.after is not None
-    if dig.after.timed_out:
-        return dig.end(
-            Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.after.log_tail[-1000:]}"
-        )
+    if (unfinished := _unfinished(dig, dig.after, "solution")) is not None:
+        return unfinished
     if not dig.after.passed():
         return dig.end(
             Outcome.FAILED,
@@ -181,13 +179,25 @@ def _useless(dig: _Dig) -> Reconstruction | None:
     return None
 
 
+def _unfinished(dig: _Dig, vector: TestVector, state: str) -> Reconstruction | None:
+    """The end, where a run of the tests did not come to its own: what ran before that cannot be compared."""
+    log = vector.log_tail[-1000:]
+    if vector.timed_out:
+        return dig.end(Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {log}")
+    if vector.limit:
+        said = f"the tests of the {state} were ended, {vector.limit}: {log}"
+        return dig.end(Outcome.FAILED, ReasonCode.LIMIT_EXCEEDED, said)
+    if not vector.complete:
+        said = f"the test runner did not come to its end in the {state}: {log}"
+        return dig.end(Outcome.FAILED, ReasonCode.TESTS_NOT_COLLECTED, said)
+    return None
+
+
 def _judge(dig: _Dig) -> Reconstruction:
     """The bug must be seen failing and the solution passing."""
     assert dig.before is not None and dig.proof is not None
-    if dig.before.timed_out:
-        return dig.end(
-            Outcome.FAILED, ReasonCode.TESTS_TIMED_OUT, f"tests ran into the deadline: {dig.before.log_tail[-1000:]}"
-        )
+    if (unfinished := _unfinished(dig, dig.before, "start")) is not None:
+        return unfinished
     dig.comparison = found = dig.proof.comparison
     if deviating := dig.proof.deviating:
         some = ", ".join(deviating[:5])
