@@ -6,7 +6,7 @@ from blocks.builder.foundation import Installed
 from blocks.builder.node_layer import ensure_node_layer
 from blocks.builder.node_places import DEPENDENCIES
 from blocks.builder.places import AGENT_USER, WORKSPACE
-from blocks.engine import Container, Engine
+from blocks.engine import Container, Engine, Role
 from blocks.engine.node_runtime import ensure_node_runtime
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
@@ -35,7 +35,11 @@ class NodeFoundation:
         return ensure_node_layer(engine, store, recipe, runtime_image, timeout_sec=settings.timeouts.install_sec)
 
     def install(self, box: Container, recipe: Recipe, *, timeout_sec: int) -> Installed:
-        """Links into the dependencies, then the build commands. One that fails is told; the tests show what it meant."""
+        """Links into the dependencies; for an image also what the build commands make, which the agent then finds.
+
+        Where tests follow, in a subject container, the runner builds right before them, whatever the state. A build that
+        fails is told; the tests show what it meant.
+        """
         node = recipe.node
         if node is None:
             return Installed(False, recipe, "the recipe does not say how a JavaScript project is built")
@@ -43,7 +47,7 @@ class NodeFoundation:
         if not done.ok:
             return Installed(False, recipe, done.output)
         output, failed = done.output, ""
-        for command in node.commands:
+        for command in node.commands if box.spec.role is Role.BUILD else ():
             folder = f"{WORKSPACE}/{command.folder}"
             bins = f"{folder}/node_modules/.bin:{WORKSPACE}/node_modules/.bin"
             environment = {"PATH": f"{bins}:/usr/local/bin:/usr/bin:/bin", "CI": "1", "HOME": "/home/agent"}

@@ -50,6 +50,8 @@ function tell(channel, event) {
 // ava 3 to 5 hand over a serialized error; ava 6 wraps the original one.
 function thrown(error) {
   if (!error) return 'failed'
+  // What a test throws by itself is wrapped; the stack is that of what was thrown.
+  if (/^(Error thrown in|Rejected promise returned by) test/.test(error.message || '')) return String(error.stack || error.message)
   const original = error.originalError || error.object || {}
   const isAssertion = error.avaAssertionError || error.type === 'ava' || error.name === 'AssertionError'
   return {

@@ -80,7 +80,7 @@ class Manager:
             return [
                 "yarn",
                 "install",
-                *mode,
+                *locked,
                 "--ignore-scripts",
                 "--ignore-engines",
                 "--non-interactive",
