@@ -33,12 +33,17 @@ BLIND = "\n\ndef test_whistle_at_the_limit():\n    assert whistle(3)\n"
 MESSAGE = "Fix whistle at the limit: pressure 1 sounds\n\nIt stayed silent at exactly 1 bar, and broke on None."
 
 
-def kettle(folder: Path, requirement: str) -> str:
+def kettle(folder: Path, requirement: str, start_of_package: str) -> str:
     """A history in which the fix lands with a test; returns the start commit."""
     history = History(folder)
     project = f'[project]\nname = "kettle"\nversion = "1.0"\nlicense = "MIT"\ndependencies = [{requirement}]\n'
     setup = '[build-system]\nrequires = ["setuptools>=61"]\nbuild-backend = "setuptools.build_meta"\n'
-    files = {"LICENSE": MIT, "pyproject.toml": setup + project, "kettle/__init__.py": "", "kettle/boiler.py": BOILER}
+    files = {
+        "LICENSE": MIT,
+        "pyproject.toml": setup + project,
+        "kettle/__init__.py": start_of_package,
+        "kettle/boiler.py": BOILER,
+    }
     start = history.commit({**files, "tests/test_boiler.py": TEST}, "Boil water", day=0)
     history.commit({"README.md": "# kettle\n"}, "Say what it is", day=1)
     history.commit({"kettle/boiler.py": FIXED, "tests/test_boiler.py": TEST + BLIND}, MESSAGE, day=2)
@@ -57,12 +62,19 @@ class Batch:
 
 @pytest.fixture(scope="module")
 def batch(api: Api, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> Batch:
-    """A run over a candidate whose dependencies cannot be resolved and one whose bug no test sees."""
+    """A run over a candidate that cannot be built, and one whose bug no test sees.
+
+    The first asks for a version that does not exist and for a part of itself that no commit has: dropping the one does
+    not help, and the other nobody can provide.
+    """
     folder = tmp_path_factory.mktemp("batch")
     mirrors = {}
-    for name, requirement in {"broken": '"packaging>=9999"', "unseen": ""}.items():
+    for name, requirement, package in (
+        ("broken", '"packaging>=9999"', "from kettle._native import boil  # noqa\n"),
+        ("unseen", "", ""),
+    ):
         repository = f"https://example.org/tea/{name}"
-        hand_in(folder / "inbox", repository, kettle(folder / name, requirement))
+        hand_in(folder / "inbox", repository, kettle(folder / name, requirement, package))
         mirrors[repository] = folder / name
     config = write_config(folder / "envmill.toml", folder / "inbox", mirrors)
     command = Command(folder / "home", {"PREFECT_API_URL": api.url, "ENVMILL_CONFIG": str(config)})
@@ -71,13 +83,13 @@ def batch(api: Api, python_image: str, tmp_path_factory: pytest.TempPathFactory)
 
 def test_a_failed_build_and_a_rejection_in_one_run(batch: Batch, api: Api, engine: Engine) -> None:
     assert batch.done.code == 1, batch.done.said
-    assert "archaeology: failed dependencies_unresolved" in batch.done.out
+    assert "archaeology: failed tests_not_collected" in batch.done.out
     assert "archaeology: rejected bug_not_seen" in batch.done.out
     assert " 0 not recorded" in batch.done.out
     assert containers_of(engine, batch.done.pid) == []
     found = batch.command.rows("SELECT repository, status, reason_code FROM candidates ORDER BY repository")
     assert [tuple(row.values())[1:] for row in found] == [
-        ("not_reconstructed", "dependencies_unresolved"),
+        ("not_reconstructed", "tests_not_collected"),
         ("not_reconstructed", "bug_not_seen"),
     ]
     [rejected] = api.runs("archaeology-unseen-")
@@ -90,23 +102,23 @@ def test_a_failed_build_and_a_rejection_in_one_run(batch: Batch, api: Api, engin
 def test_a_failed_build_can_be_understood_in_the_ui(batch: Batch, api: Api) -> None:
     [failed] = api.runs("archaeology-broken-")
     assert failed["state_type"] == "FAILED"
-    assert failed["state"]["message"].startswith("dependencies_unresolved: ")
+    assert failed["state"]["message"].startswith("tests_not_collected: ")
     artifacts = api.artifacts(failed["id"])
     assert {name: artifact["type"] for name, artifact in artifacts.items()} == {
         "failure": "markdown",
         "obstacles": "table",
         "log": "markdown",  # what Prefect makes of a link
     }
-    assert artifacts["failure"]["data"].startswith("# archaeology failed: `dependencies_unresolved`")
+    assert artifacts["failure"]["data"].startswith("# archaeology failed: `tests_not_collected`")
     assert "packaging>=9999" in artifacts["failure"]["data"]
     assert "wheels only, as of the outcome" in artifacts["obstacles"]["data"]
     address = artifacts["log"]["data"].partition("(")[2].rpartition(")")[0]
     assert address.startswith(f"file://{batch.command.home}/lake/candidates/{batch.candidate('broken')}/archaeology/")
     log = Path(url2pathname(address.removeprefix("file://"))).read_text()
     assert "$ uv pip compile" in log and "packaging>=9999" in log and "[ended with 1 after" in log
-    obstacles = batch.command.rows("SELECT attempt, remedy, resolved FROM obstacles ORDER BY attempt")
-    assert [row["attempt"] for row in obstacles] == list(range(1, len(obstacles) + 1))
-    assert obstacles[-1] == {"attempt": len(obstacles), "remedy": "none left", "resolved": False}
+    obstacles = batch.command.rows("SELECT symptom, resolved FROM obstacles")
+    assert any("packaging" in row["symptom"] for row in obstacles)
+    assert any("kettle._native" in row["symptom"] and not row["resolved"] for row in obstacles)
 
 
 def test_a_phase_is_run_anew_from_a_deployment(batch: Batch, api: Api, deployed: Api, tmp_path: Path) -> None:
