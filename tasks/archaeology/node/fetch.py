@@ -120,11 +120,22 @@ def fetch(
                 return NodeFetched(found, tuple(obstacles))
             is_peer_conflict = manager.name == "npm" and "ERESOLVE" in failure and not legacy_peers
             remedy = "peer dependencies as older npm took them" if is_peer_conflict else "the next way"
-            obstacles.append(_obstacle(bench, len(obstacles) + 1, f"{way.remedy}: {failure[-300:]}", remedy))
+            obstacles.append(_obstacle(bench, len(obstacles) + 1, f"{way.remedy}: {gist(failure)}", remedy))
             if not is_peer_conflict:
                 break
             legacy_peers = True
     return NodeFetched(None, tuple(obstacles), failure)
+
+
+def gist(said: str) -> str:
+    """What an install's words come to: its lines about errors, without where logs lie, at most 300 characters."""
+    lines = [
+        line.strip()
+        for line in said.splitlines()
+        if line.strip() and not re.search(r"[/\\]_logs|full report|^npm error$", line)
+    ]
+    errors = [line for line in lines if re.search(r"err(or)?\b|ERR_|conflict|YN0", line, re.I)]
+    return " | ".join(errors or lines[-4:])[:300]
 
 
 def _install(
@@ -148,7 +159,7 @@ def _install(
         if not done.ok:
             if done.timed_out or _NETWORK_FAULT.search(done.output):
                 raise TransientError(f"fetching packages: the registry cannot be reached: {done.output[-300:]}")
-            return None, done.output[-2000:].strip() or f"{argv[0]} ended with {done.exit_code}"
+            return None, done.output[-8000:].strip() or f"{argv[0]} ended with {done.exit_code}"
         collected, failure = _collect(box, own, way, timeout_sec)
         if collected is None:
             return None, failure
