@@ -1,6 +1,7 @@
 """Installing the project itself from the workspace, as the unprivileged user, without a network.
 
-`editable` runs the project's own build backend; where that fails, `path` puts the source folders on the path and writes
+`editable` runs the project's own build backend; where that is from before PEP 660, `develop` runs setup.py; where both
+fail, `path` puts the source folders on the path and writes
 the metadata that `importlib.metadata` asks for.
 """
 
@@ -23,6 +24,17 @@ def install_editable(box: Container, recipe: Recipe, *, timeout_sec: int) -> Exe
     return box.run(
         ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
         + ["--no-build-isolation", "--editable", WORKSPACE],
+        user=AGENT_USER,
+        workdir=WORKSPACE,
+        environment=version_environment(recipe),
+        timeout_sec=timeout_sec,
+    )
+
+
+def install_develop(box: Container, recipe: Recipe, *, timeout_sec: int) -> ExecResult:
+    """Run setup.py's own editable install, which compiles extensions in place: setuptools from before PEP 660."""
+    return box.run(
+        [PYTHON, "setup.py", "-q", "develop", "--no-deps"],
         user=AGENT_USER,
         workdir=WORKSPACE,
         environment=version_environment(recipe),

@@ -6,7 +6,7 @@ from blocks.builder.debian_packages import ensure_debian_layer
 from blocks.builder.dependencies import ensure_dependency_image
 from blocks.builder.foundation import Installed
 from blocks.builder.places import VENV
-from blocks.builder.project import install_editable, install_path
+from blocks.builder.project import install_develop, install_editable, install_path
 from blocks.engine import Container, Engine, ensure_python_runtime
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
@@ -33,13 +33,29 @@ class PythonFoundation:
         return ensure_dependency_image(engine, store, python, below, timeout_sec=timeout_sec)
 
     def install(self, box: Container, recipe: Recipe, *, timeout_sec: int) -> Installed:
-        """An editable install; where that fails, and unless the recipe says so already, the path."""
+        """An editable install; where the backend knows none, setup.py's own; where that fails, the path.
+
+        A recipe that says how it was done in the end has it done that way.
+        """
         if recipe.install == "path":
             install_path(box, recipe)
             return Installed(True, recipe, "")
+        if recipe.install == "develop":
+            done = install_develop(box, recipe, timeout_sec=timeout_sec)
+            return Installed(done.ok, recipe, done.output, "" if done.ok else "setup.py develop failed")
         done = install_editable(box, recipe, timeout_sec=timeout_sec)
         if done.ok:
             return Installed(True, recipe, done.output)
+        if "no attribute 'build_editable'" in done.output:
+            legacy = install_develop(box, recipe, timeout_sec=timeout_sec)
+            if legacy.ok:
+                return Installed(
+                    True,
+                    recipe.model_copy(update={"install": "develop"}),
+                    legacy.output,
+                    symptom="the build backend is from before PEP 660 and knows no editable install",
+                    remedy="setup.py develop",
+                )
         install_path(box, recipe)
         return Installed(
             True,

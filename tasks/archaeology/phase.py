@@ -85,7 +85,9 @@ def _write(writer: PhaseWriter, found: Reconstruction, containers: int) -> None:
 
 
 def _config(settings: Settings) -> Config:
-    return Config(base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec, repeats=settings.gates.repeats)
+    return Config(
+        base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec, repeats=settings.gates.repeats
+    )
 
 
 ARCHAEOLOGY = PhaseDefinition(Phase.ARCHAEOLOGY, VERSION, _config, run)

@@ -57,7 +57,7 @@ class Trial:
     @property
     def score(self) -> tuple[int, int, bool]:
         """How far it came, how many tests passed, and whether the project's own build ran."""
-        return self.stage, len(self.vector.passed()) if self.vector else 0, self.recipe.install == "editable"
+        return self.stage, len(self.vector.passed()) if self.vector else 0, self.recipe.install != "path"
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _dockerfile(recipe: Recipe) -> bytes:
         runtime=recipe.runtime,
         has_packages=bool(_wheels(recipe)),
         installer=recipe.installer.filename if recipe.installer else None,
-        editable=recipe.install == "editable",
+        editable=recipe.install != "path",
         build_environment=_shell_words(version_environment(recipe)),
         image_changes=foundation_of(_checked(recipe)).image_changes(recipe),
     )
