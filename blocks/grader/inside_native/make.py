@@ -39,8 +39,8 @@ def traced(shop: Workshop, targets: list[str]) -> Iterator[Case]:
     log = shop.notes / "trace"
     seen: dict[str, int] = {}
     for target in targets:
-        strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-s", "4096", "-o", str(log)]
-        strace += ["-e", "trace=execve,chdir,fchdir,clone,clone3,fork,vfork", "-e", "signal=none"]
+        strace = ["strace", "-f", "--seccomp-bpf", "-q", "-s", "4096", "-o", str(log)]
+        strace += ["-e", "trace=execve,chdir,fchdir,clone,clone3,fork,vfork"]
         shop.step([*strace, "make", "-i", "-k", *shop.options, target])
         processes = read_trace(log, shop.folder)
         for process in processes.values():
