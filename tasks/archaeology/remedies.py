@@ -37,6 +37,8 @@ class Action(StrEnum):
     """Days after the outcome up to which releases are used."""
     RUNTIME = "runtime"
     """`older` or `newer`."""
+    BUILD = "build"
+    """The package of the workspace that is built before the tests, by its name; `.` for the project itself."""
 
     @property
     def adds(self) -> bool:

@@ -2,18 +2,21 @@
 
 import posixpath
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from blocks.path_kinds import PathKind, kind_of
 from blocks.recipe import NodeBuild, Recipe
 from blocks.records import ObstacleRow, Phase, ReasonCode
 from blocks.trees import Tree
+from tasks.archaeology.node.amend import amend_recipe, amend_sources
 from tasks.archaeology.node.fetch import fetch, ways_of
 from tasks.archaeology.node.managers import Manager, choose_manager
 from tasks.archaeology.node.manifests import Manifest, nearest, read_manifests
 from tasks.archaeology.node.sources import Sources, gather_sources
 from tasks.archaeology.node.suites import plan_testing
 from tasks.archaeology.node.versions import choose_node
+from tasks.archaeology.remedies import Fix
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
 _CODE = re.compile(r"\.([cm]?[jt]sx?|snap|vue|svelte)$")
@@ -27,12 +30,21 @@ class NodePlanned:
     """The recipe, its packages still empty."""
     manager: Manager
     sources: Sources
-    own: tuple[str, ...]
+    manifests: Mapping[str, Manifest]
+    """The solution's, by folder."""
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """Dependencies at Git addresses and elsewhere outside the registry."""
         return self.sources.left_out
+
+    def mend(self, fix: Fix) -> "NodePlanned | None":
+        """The plan with one fix of the table of remedies; None where it changes nothing."""
+        recipe = amend_recipe(self.recipe, fix, self.manifests)
+        if recipe is not None:
+            return replace(self, recipe=recipe)
+        sources = amend_sources(self.sources, fix, self.manifests)
+        return replace(self, sources=sources) if sources is not None else None
 
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Install the dependencies once, without any code of the repository, and keep them as one archive."""
@@ -41,7 +53,7 @@ class NodePlanned:
             runtime_image=runtime_image,
             manager=self.manager,
             ways=ways_of(self.sources, self.manager, self.recipe.as_of),
-            own=self.own,
+            own=_own(self.manifests),
         )
         if found.resolution is None:
             return Fetched(None, found.obstacles, found.failure, found.failure)
@@ -96,10 +108,10 @@ class NodeStack:
             runner="node",
             node=NodeBuild(manager=manager.label, commands=testing.commands, suites=testing.suites),
         )
-        return NodePlanned(recipe, manager, gather_sources(start, solution, manager, manifests), _own(manifests))
+        return NodePlanned(recipe, manager, gather_sources(start, solution, manager, manifests), manifests)
 
 
-def _own(manifests: dict[str, Manifest]) -> tuple[str, ...]:
+def _own(manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
     """Names of the project's packages; not of those that tests and examples bring as data."""
     kinds = (PathKind.SOURCE, PathKind.CONFIGURATION)
     names = {

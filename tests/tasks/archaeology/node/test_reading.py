@@ -12,8 +12,11 @@ from tasks.archaeology.node.manifests import read_manifests
 from tasks.archaeology.node.ranges import satisfies
 from tasks.archaeology.node.scripts import Started, read_script
 from tasks.archaeology.node.sources import gather_sources
+from tasks.archaeology.node.stack import NodePlanned, NodeStack
 from tasks.archaeology.node.suites import plan_testing
 from tasks.archaeology.node.versions import choose_node
+from tasks.archaeology.remedies import Action, Evidence, Fix, find_fixes, read_remedies
+from tasks.archaeology.stack import Facts
 from tests.trees import tree
 
 IN_2023 = datetime(2023, 1, 1, tzinfo=UTC)
@@ -252,3 +255,53 @@ def test_hostile_manifests_are_no_manifests() -> None:
     manifests = read_manifests(found)
     assert set(manifests) == {"b"}
     assert (manifests["b"].name, manifests["b"].scripts) == (None, {})
+
+
+LOGS = [
+    ("collect", 'Error: Failed to resolve entry for package "@k/core". The package may have', ("build", "@k/core")),
+    ("collect", "Error: Cannot find module '../dist/index.js' from 'a.test.js'", ("build", ".")),
+    ("collect", "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/app/lib/x.js' imported from", ("build", ".")),
+    ("collect", "Error: Cannot find package 'left-pad' imported from /app/a.js", ("add_requirement", "left-pad")),
+    ("collect", "ReferenceError: primordials is not defined", ("runtime", "older")),
+    ("collect", "SyntaxError: Unexpected token '??='", ("runtime", "newer")),
+    ("tests", "ReferenceError: structuredClone is not defined", ("runtime", "newer")),
+    ("collect", "Error: error:0308010C:digital envelope routines::unsupported",
+     ("set_environment", "NODE_OPTIONS=--openssl-legacy-provider")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "said", "expected"), LOGS, ids=[said[:40] for _, said, _ in LOGS])
+def test_words_of_real_tools_and_their_remedies(log: str, said: str, expected: tuple[str, str]) -> None:
+    found = tree({**WORKSPACES, "package.json": manifest(scripts={"build": "tsc", "test": "turbo run test"})})
+    start = {path: file for path, file in found.items() if "app" not in path}
+    facts = Facts(IN_2023, None, ("packages/app/src/a.test.ts",))
+    planned = NodeStack().plan(start, found, facts)
+    assert isinstance(planned, NodePlanned)
+    tried: set[tuple[str, str]] = set()
+    evidence = Evidence.model_validate({log: said})
+    effective = []
+    while fixes := find_fixes(read_remedies(), evidence, stack="node", tried=tried):
+        tried |= {fix.key for fix in fixes}
+        effective += [fix.key for fix in fixes if planned.mend(fix) is not None or fix.argument == "@k/core"]
+    assert effective == [expected]
+
+
+def test_a_fix_changes_the_plan() -> None:
+    found = tree({"package.json": manifest(scripts={"test": "jest", "build": "tsc"}), "a.test.js": ""})
+    planned = NodeStack().plan(found, found, Facts(IN_2023, None, ("a.test.js",)))
+    assert isinstance(planned, NodePlanned)
+
+    def mended(action: Action, argument: str) -> NodePlanned | None:
+        return planned.mend(Fix(action=action, argument=argument, symptom="", name=""))
+
+    built, added, newer = (
+        mended(Action.BUILD, "."),
+        mended(Action.ADD_REQUIREMENT, "ms"),
+        mended(Action.RUNTIME, "newer"),
+    )
+    assert built and built.recipe.node and built.recipe.node.commands == (NodeCommand(argv=("npm", "run", "build")),)
+    assert added and json.loads(added.sources.tree["package.json"].content)["devDependencies"] == {"ms": "*"}
+    assert newer and (planned.recipe.runtime, newer.recipe.runtime) == ("18", "20")
+    for argument in ("fs", "kettle", "../x", "UPPER", "a b"):
+        assert mended(Action.ADD_REQUIREMENT, argument) is None
+    assert mended(Action.BUILD, "absent") is None and mended(Action.ADD_HEADER, "x.h") is None
