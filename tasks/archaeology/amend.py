@@ -24,6 +24,9 @@ def _module(plan: Plan, module: str) -> Plan | None:
     folder = dict(plan.modules).get(top)
     if folder is not None:
         return _import_path(plan, folder)
+    own = plan.recipe.project_name
+    if own and canonicalize_name(top) == canonicalize_name(own):
+        return None  # A part of the project itself is never asked of an index: somebody else may own that name there.
     names = python_names()
     if top in names.standard:
         return _system(plan, names.standard[top])
