@@ -31,23 +31,23 @@ def run(shop: Workshop) -> tuple[str, Iterable[Case]]:
     if not any((shop.folder / name).exists() for name in ("GNUmakefile", "makefile", "Makefile")):
         return shop.relative(shop.folder / "Makefile"), ()
     shop.step(["make", "-k", f"-j{shop.jobs}", *shop.options])
-    return "", traced(shop, shop.targets or ["test"])
+    targets = shop.targets or ["test"]
+    return "", list(traced(shop, targets)) or traced(shop, ["--always-make", *targets])
 
 
 def traced(shop: Workshop, targets: list[str]) -> Iterator[Case]:
-    """The tests that the targets run."""
+    """The tests that a run of make runs. (A target that is also a file may be up to date: then nothing is run.)"""
     log = shop.notes / "trace"
     seen: dict[str, int] = {}
-    for target in targets:
-        strace = ["strace", "-f", "--seccomp-bpf", "-q", "-s", "4096", "-o", str(log)]
-        strace += ["-e", "trace=execve,chdir,fchdir,clone,clone3,fork,vfork"]
-        shop.step([*strace, "make", "-i", "-k", *shop.options, target])
-        processes = read_trace(log, shop.folder)
-        for process in processes.values():
-            if _is_test(shop, process) and not any(_is_test(shop, one) for one in _above(process, processes)):
-                name = _name(shop, process)
-                seen[name] = seen.get(name, 0) + 1
-                yield from _cases(shop, process, name if seen[name] == 1 else f"{name} #{seen[name]}")
+    strace = ["strace", "-f", "--seccomp-bpf", "-q", "-s", "4096", "-o", str(log)]
+    strace += ["-e", "trace=execve,chdir,fchdir,clone,clone3,fork,vfork"]
+    shop.step([*strace, "make", "-i", "-k", *shop.options, *targets])
+    processes = read_trace(log, shop.folder)
+    for process in processes.values():
+        if _is_test(shop, process) and not any(_is_test(shop, one) for one in _above(process, processes)):
+            name = _name(shop, process)
+            seen[name] = seen.get(name, 0) + 1
+            yield from _cases(shop, process, name if seen[name] == 1 else f"{name} #{seen[name]}")
 
 
 def _cases(shop: Workshop, process: Process, name: str) -> list[Case]:

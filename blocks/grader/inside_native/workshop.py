@@ -18,7 +18,9 @@ from typing import Any
 TEST_TIMEOUT_SEC = 300.0
 MAX_OUTPUT = 4 << 20
 MAX_ROUNDS = 4
-TEST_PATH = re.compile(r"(^|/)(unit_?)?tests?(ing|suite)?/|(^|[/._-])(unit_?)?tests?[^/]*$|Tests?\.\w+$", re.I)
+TEST_PATH = re.compile(
+    r"(?i:(^|/)(unit_?)?tests?(ing|suite)?/)|(?i:(^|[/._-])(unit_?)?tests?[^/]*$)|[a-z0-9]Tests?\.\w+$"
+)
 """Source files that hold tests; a guess by name, which only decides what is left out of a program that is broken anyway."""
 
 
