@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blocks.builder.foundations import foundation_of
@@ -13,7 +14,7 @@ from blocks.recipe import Recipe
 from blocks.settings import Settings
 from blocks.trees import File, Tree, digest
 
-SEAL_VERSION = 1
+SEAL_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,9 @@ def seal(
         if not installed.ok or installed.recipe != recipe:
             why = installed.symptom or f"the install failed: {installed.output[-1500:]}"
             return Sealed(reference, below, {}, "".join(log), f"archaeology could install it, this could not: {why}")
-        folders = [*foundation.sealed_folders(recipe)]
-        for argv in (
-            ["find", *folders, "-xdev", "-user", AGENT_USER, "-exec", "chown", "-h", "root:root", "{}", "+"],
-            ["find", *folders, "-xdev", "!", "-type", "l", "-perm", "/022", "-exec", "chmod", "go-w", "{}", "+"],
-            ["find", "/tmp", "/var/tmp", "-mindepth", "1", "-delete"],
-            ["find", "/home/agent", "-mindepth", "1", "-delete"],
-        ):
+        # What the build left running ends first, so that nothing changes behind the steps that follow.
+        box.run(["sh", "-c", "kill -KILL -1"], user=AGENT_USER, timeout_sec=20)
+        for argv in _sealing(foundation.sealed_folders(recipe)):
             done = box.run(argv, user="root", timeout_sec=120)
             log.append(done.output)
             if done.exit_code != 0:
@@ -78,3 +75,17 @@ def seal(
             changes=[f"WORKDIR {WORKSPACE}", "USER root", *foundation.image_changes(recipe)],
         )
     return Sealed(reference, below, workspace, "".join(log))
+
+
+def _sealing(folders: Sequence[str]) -> tuple[list[str], ...]:
+    """Commands, as root: what is installed goes to root, and what the build left elsewhere goes away."""
+    agents, anywhere = ("-user", AGENT_USER), ("find", "/", "-xdev")
+    return (
+        ["find", *folders, "-xdev", *agents, "-exec", "chown", "-h", "root:root", "{}", "+"],
+        ["find", *folders, "-xdev", "!", "-type", "l", "-perm", "/022", "-exec", "chmod", "go-w", "{}", "+"],
+        ["find", *folders, "-xdev", "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
+        ["find", "/tmp", "/var/tmp", "/run/lock", "/home/agent", "-xdev", "-mindepth", "1", "-delete"],
+        [*anywhere, *agents, "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
+        [*anywhere, *agents, "!", "-type", "f", "!", "-type", "d", "!", "-type", "l", "-delete"],
+        [*anywhere, *agents, "!", "-path", f"{WORKSPACE}*", "!", "-path", "/home/agent*", "-delete"],
+    )

@@ -37,9 +37,7 @@ def place(engine: Engine, python_image: str, tmp_path_factory: pytest.TempPathFa
 def small(engine: Engine, place: tuple[Settings, ObjectStore]) -> Iterator[Engine]:
     """The engine with small limits; nothing of what it started is left after the test, and it still answers."""
     made = Engine(engine.api, LIMITS, engine.owner)
-    before = made.started_count()
     yield made
-    assert made.started_count() > before
     left = [row["Id"] for row in made.api.containers(all=True, filters={"label": OWNER}) if _is_ours(row, engine)]
     assert left == []
     assert made.describe().startswith("Docker")
