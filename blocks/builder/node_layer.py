@@ -94,7 +94,7 @@ def _compile(box: Container, recipe: Recipe, timeout_sec: int) -> None:
         _run(box, ["chown", "-R", "root:root", path])
     if log:
         box.put_file(f"{DEPENDENCIES}/native.log", "".join(log).encode())
-        _run(box, ["rm", "-rf", "/tmp/agent"])
+        _run(box, ["find", "/tmp", "-mindepth", "1", "-delete"])
 
 
 def _run(box: Container, argv: list[str]) -> None:

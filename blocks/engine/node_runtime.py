@@ -36,7 +36,7 @@ _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 _FOLDER = "/tmp/node"
 _LIB = "/usr/local/lib/node_modules"
 _CHANGES = ("ENV npm_config_nodedir=/usr/local", "ENV npm_config_update_notifier=false")
-_RECIPE_VERSION = 1
+_RECIPE_VERSION = 2
 
 
 def ensure_node_runtime(engine: Engine, settings: Settings, version: str) -> str | None:
@@ -89,8 +89,8 @@ def _build(engine: Engine, settings: Settings, below: str, reference: str, packa
             ["ln", "-s", "../lib/node_modules/npm/bin/npm-cli.js", "/usr/local/bin/npm"],
             ["ln", "-s", "../lib/node_modules/npm/bin/npx-cli.js", "/usr/local/bin/npx"],
             ["chmod", "755", f"{_LIB}/npm/bin/npm-cli.js", f"{_LIB}/npm/bin/npx-cli.js"],
-            ["rm", "-rf", _FOLDER],
             ["npm", "--version"],
+            ["find", "/tmp", "-mindepth", "1", "-delete"],
         )
         for argv in steps:
             _run(container, argv, 120)

@@ -87,6 +87,7 @@ def fetch(
     bench: Bench,
     *,
     runtime_image: str,
+    node: str,
     manager: Manager,
     ways: Sequence[Way],
     own: Sequence[str],
@@ -96,6 +97,7 @@ def fetch(
     Args:
         bench: engine and store.
         runtime_image: the Node.js image.
+        node: its version.
         manager: what installs.
         ways: how, in order.
         own: names of the project's own packages; where no lock fixes the versions, no release of them is kept.
@@ -108,7 +110,7 @@ def fetch(
     legacy_peers = False
     for way in ways:
         for _ in range(2):
-            key = _key(way, runtime_image, manager, own, legacy_peers)
+            key = _key(way, node, manager, own, legacy_peers)
             found = _known(bench, key)
             if found is None:
                 found, failure = _install(bench, runtime_image, manager, way, own, legacy_peers)
@@ -210,9 +212,9 @@ def _manager_package(bench: Bench, box: Container, manager: Manager) -> Package:
     return package
 
 
-def _key(way: Way, runtime_image: str, manager: Manager, own: Sequence[str], legacy_peers: bool) -> str:
+def _key(way: Way, node: str, manager: Manager, own: Sequence[str], legacy_peers: bool) -> str:
     argv = manager.argv(frozen=way.frozen, legacy_peers=legacy_peers, before=way.before)
-    parts = [FETCH_VERSION, runtime_image, manager.label, argv, digest(way.tree), sorted(own), way.dated]
+    parts = [FETCH_VERSION, node, platform.machine(), manager.label, argv, digest(way.tree), sorted(own), way.dated]
     return f"resolutions/{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}.json"
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from blocks.engine.node_runtime import NODE_VERSIONS
 from blocks.path_kinds import PathKind, kind_of
 from blocks.recipe import NodeBuild, Recipe
 from blocks.records import ObstacleRow, Phase, ReasonCode
@@ -51,6 +52,7 @@ class NodePlanned:
         found = fetch(
             bench,
             runtime_image=runtime_image,
+            node=NODE_VERSIONS[self.recipe.runtime],
             manager=self.manager,
             ways=ways_of(self.sources, self.manager, self.recipe.as_of),
             own=_own(self.manifests),
