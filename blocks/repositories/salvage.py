@@ -49,7 +49,7 @@ def _copy_pack(pack: Path, target: Path) -> None:
     with pack.open("rb") as reader, copied.open("wb") as writer:
         while chunk := reader.read(1 << 20):
             writer.write(chunk)
-    result = run_git(["index-pack", "--", str(copied)], git_dir=target, timeout_sec=_INDEX_TIMEOUT_SEC)
+    result = run_git(["index-pack", str(copied)], git_dir=target, timeout_sec=_INDEX_TIMEOUT_SEC)
     if result.code:
         copied.unlink()
         raise GitError(f"{pack}: cannot be indexed: {result.errors[-300:]}")

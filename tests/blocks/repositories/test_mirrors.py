@@ -72,6 +72,20 @@ def test_a_worktree_without_its_largest_file_is_copied_as_data(history: History,
         repository.export(sha)
 
 
+def test_a_partial_clone_is_copied_with_its_packs(history: History, tmp_path: Path) -> None:
+    start = history.commit({"a.py": "a = 1\n"}, "one", day=0)
+    sha = history.commit({"a.py": "a = 2\n", "large.bin": b"\0" * 50_000}, "two", day=1)
+    git(history.folder, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--bare", "--filter=blob:limit=1k", history.folder.as_uri(), str(clone))
+    assert list((clone / "objects" / "pack").glob("*.promisor"))
+    repository = MirrorCache(tmp_path / "cache", {IDENTITY: str(clone)}).open(IDENTITY)
+    assert repository.export(start)["a.py"].content == b"a = 1\n"
+    assert repository.commit(sha).parents == (start,)
+    with pytest.raises(ObjectsMissingError, match=r"large\.bin"):
+        repository.export(sha)
+
+
 def test_nothing_of_a_hostile_source_runs(history: History, tmp_path: Path) -> None:
     sha = history.commit({".gitattributes": "* filter=x diff=x\n", "a.py": "a = 1\n"}, "one", day=0)
     trap = tmp_path / "trap"
