@@ -12,10 +12,12 @@ from blocks.lake import ObjectMissingError
 from blocks.recipe import Package, Recipe
 from blocks.records import ObstacleRow, Phase, ReasonCode, Record
 from blocks.trees import File, Tree
+from tasks.archaeology.cpp.amend import amended
 from tasks.archaeology.cpp.names import Names, asked_packages
 from tasks.archaeology.cpp.release import release_for
 from tasks.archaeology.cpp.systems import choose, describe
 from tasks.archaeology.cpp.text import CODE
+from tasks.archaeology.remedies import Fix
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
 FETCH_VERSION = 1
@@ -41,6 +43,11 @@ class CppPlanned:
     def left_out(self) -> tuple[str, ...]:
         """Nothing is left out before apt says so."""
         return ()
+
+    def mend(self, fix: Fix) -> "CppPlanned | None":
+        """The plan with one fix of the table of remedies; None where it changes nothing."""
+        recipe = amended(self.recipe, fix, Names())
+        return None if recipe is None else CppPlanned(recipe)
 
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Ask apt; what it fetched goes to the package store, and a resolution that is known is not asked for again."""

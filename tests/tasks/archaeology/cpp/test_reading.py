@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from blocks.recipe import NativeBuild, Recipe
 from tasks.archaeology.cpp.names import Names, asked_packages
 from tasks.archaeology.cpp.release import release_for
-from tasks.archaeology.cpp.stack import CppStack
+from tasks.archaeology.cpp.stack import CppPlanned, CppStack
 from tasks.archaeology.cpp.systems import choose, describe, is_test_option, make_targets
+from tasks.archaeology.remedies import Evidence, find_fixes, read_remedies
 from tasks.archaeology.stack import Facts, NoPlan
 from tests.trees import tree
 
@@ -111,3 +113,32 @@ def test_only_trees_with_c_are_planned() -> None:
     stack = CppStack()
     assert stack.claims_test("tests/a.cc") and stack.claims_test("tests/CMakeLists.txt")
     assert not stack.claims_test("tests/test_a.py")
+
+
+@pytest.mark.parametrize(
+    ("log", "changed"),
+    [
+        ("a.c:1:10: fatal error: openssl/ssl.h: No such file or directory", {"requirements": ("libssl-dev",)}),
+        ("Could NOT find ZLIB (missing: ZLIB_LIBRARY)", {"requirements": ("zlib1g-dev",)}),
+        (
+            'meson.build:3:0: ERROR: Dependency "glib-2.0" not found, tried pkgconfig',
+            {"requirements": ("libglib2.0-dev",)},
+        ),
+        ("/usr/bin/ld: cannot find -lz: No such file or directory", {"requirements": ("zlib1g-dev",)}),
+        ("sh: 1: tmux: not found", {"requirements": ("tmux",)}),
+        ("CMake 3.28 or higher is required.  You are running version 3.25.1", {"runtime": "trixie"}),
+        ("Compatibility with CMake < 3.5 has been removed", {"options": ("-DCMAKE_POLICY_VERSION_MINIMUM=3.5",)}),
+        ("a.c:3:1: error: implicit declaration of function 'gets'", {}),
+        ("a.c:1:10: fatal error: own/unknown.h: No such file or directory", {}),
+    ],
+)
+def test_remedies(log: str, changed: dict[str, object]) -> None:
+    build = NativeBuild(system="cmake")
+    planned = CppPlanned(Recipe(stack="cpp", runtime="bookworm", as_of="debian bookworm", build=build))
+    fixes = find_fixes(read_remedies(), Evidence(collect=log), stack="cpp", tried=())
+    mended = planned.mend(fixes[0]) if fixes else None
+    assert (mended is None) == (not changed)
+    if mended is not None:
+        seen = {"requirements": mended.recipe.requirements, "runtime": mended.recipe.runtime}
+        seen["options"] = mended.recipe.build.options if mended.recipe.build else ()
+        assert {name: seen[name] for name in changed} == changed
