@@ -207,6 +207,13 @@ def _judge(dig: _Dig) -> Reconstruction:
             f"left out after {runs} runs",
             resolved=True,
         )
+    if broken := sorted(set(dig.before.collection_errors) - set(dig.proof.after[0].collection_errors)):
+        dig.obstacle(
+            f"{len(broken)} files cannot be built or collected in the start with the outcome's tests, and can in the "
+            f"solution: {', '.join(broken[:5])[:300]}",
+            "their tests count as failing before",
+            resolved=True,
+        )
     counts = f"{len(found.fail_to_pass)} fail-to-pass, {len(found.pass_to_pass)} pass-to-pass, {len(found.pass_to_fail)} broken"
     if not found.fail_to_pass:
         return dig.end(Outcome.REJECTED, ReasonCode.BUG_NOT_SEEN, f"no test fails before and passes after: {counts}")

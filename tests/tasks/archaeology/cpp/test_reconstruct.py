@@ -68,6 +68,7 @@ def test_cmake_with_googletest(dig: Dig) -> None:
     assert found.before is not None and found.before.results["kettle::Cool.Skipped"].status == "skipped"
     assert found.before.collection_errors == ("tests/heat_test.cpp",)
     assert found.after is not None and found.after.collection_errors == ()
+    assert [row.remedy for row in found.obstacles] == ["their tests count as failing before"]
     assert found.recipe is not None and found.recipe.build is not None
     assert (found.recipe.stack, found.recipe.runtime, found.recipe.runner) == ("cpp", "bookworm", "native")
     assert {package.name for package in found.recipe.packages} >= {"googletest", "libgtest-dev"}
