@@ -3,6 +3,7 @@
 import hashlib
 import json
 
+from blocks.builder.installer_times import forget_times
 from blocks.builder.packages import wheelhouse
 from blocks.builder.places import AGENT_USER, PYTHON, VENV, WHEELS, site_packages
 from blocks.engine import ContainerSpec, Engine, Role
@@ -10,7 +11,9 @@ from blocks.errors import PermanentError
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
-LAYER_VERSION = 1
+LAYER_VERSION = 2
+_BYTECODE = {"PYC_INVALIDATION_MODE": "CHECKED_HASH"}
+"""Bytecode that holds its source's hash instead of the time it was unpacked (PEP 552): equal inputs, equal layers."""
 
 
 class InstallError(PermanentError):
@@ -42,14 +45,15 @@ def ensure_dependency_image(
         steps = [["uv", "venv", "--offline", "--no-python-downloads", "--python", recipe.runtime, VENV]]
         if recipe.packages:
             box.put_tree(wheelhouse(store, recipe.packages), WHEELS)
-            files = [f"{WHEELS}/{package.filename}" for package in recipe.packages]
+            # By name, not by path: an install from a path leaves the path and the time in the metadata.
+            wanted = [f"{package.name}=={package.version}" for package in recipe.packages]
             steps.append(
                 ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
-                + ["--compile-bytecode", "--link-mode", "copy", *files]
+                + ["--find-links", WHEELS, "--compile-bytecode", "--link-mode", "copy", *wanted]
             )
-        steps += [["rm", "-rf", WHEELS, "/root/.cache"], ["chown", AGENT_USER, *folders]]
+        steps += [*forget_times(VENV), ["rm", "-rf", WHEELS, "/root/.cache"], ["chown", AGENT_USER, *folders]]
         for argv in steps:
-            done = box.run(argv, user="root", timeout_sec=timeout_sec)
+            done = box.run(argv, user="root", environment=_BYTECODE, timeout_sec=timeout_sec)
             if done.exit_code != 0:
                 raise InstallError(f"installing the dependencies failed ({argv[0]} {argv[1]}): {done.output[-2000:]}")
         box.commit(reference, labels={"envmill.kind": "dependencies"})

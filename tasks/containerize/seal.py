@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blocks.builder.foundations import foundation_of
+from blocks.builder.installer_times import forget_times
 from blocks.builder.places import AGENT_USER, WORKSPACE
 from blocks.builder.project import place_workspace
 from blocks.engine import ContainerSpec, Engine, Role
@@ -14,7 +15,7 @@ from blocks.recipe import Recipe
 from blocks.settings import Settings
 from blocks.trees import File, Tree, digest
 
-SEAL_VERSION = 2
+SEAL_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def _sealing(folders: Sequence[str]) -> tuple[list[str], ...]:
     """Commands, as root: what is installed goes to root, and what the build left elsewhere goes away."""
     agents, anywhere = ("-user", AGENT_USER), ("find", "/", "-xdev")
     return (
+        *forget_times(*folders),
         ["find", *folders, "-xdev", *agents, "-exec", "chown", "-h", "root:root", "{}", "+"],
         ["find", *folders, "-xdev", "!", "-type", "l", "-perm", "/022", "-exec", "chmod", "go-w", "{}", "+"],
         ["find", *folders, "-xdev", "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],

@@ -57,7 +57,7 @@ def _wheels(recipe: Recipe) -> tuple[Package, ...]:
 
 
 def _requirements(recipe: Recipe) -> bytes:
-    lines = (f"{WHEELS}/{item.filename} --hash=sha256:{item.sha256}" for item in _wheels(recipe))
+    lines = (f"{item.name}=={item.version} --hash=sha256:{item.sha256}" for item in _wheels(recipe))
     return ("\n".join(sorted(lines)) + "\n").encode()
 
 
