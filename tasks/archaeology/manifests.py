@@ -68,7 +68,11 @@ def read_manifests(tree: Tree) -> Declared | None:
         runtime = list(requirement_lines(tree, "requirements.txt"))
     groups = _groups(project, setup_cfg, setup_py)
     test = _tests(groups, tree)
-    build = _strings(_table(project, "build-system").get("requires")) or ("setuptools", "wheel")
+    hooks = _table(project, "tool", "hatch", "build", "hooks").values()
+    build = (
+        *(_strings(_table(project, "build-system").get("requires")) or ("setuptools", "wheel")),
+        *(item for hook in hooks for item in _strings(_as_table(hook).get("dependencies"))),
+    )
     name = _distribution_name(
         _first(
             table.get("name"),

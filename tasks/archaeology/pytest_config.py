@@ -22,6 +22,7 @@ _DROPPED_ALONE = re.compile(
 _WITH_VALUE = frozenset(
     {
         "-n",
+        "-r",
         "--numprocesses",
         "--dist",
         "--maxfail",

@@ -240,3 +240,13 @@ def test_nothing_makes_it_raise(files: dict[str, bytes]) -> None:
     found = read_manifests({path: File(content=content) for path, content in files.items()})
     for item in (*found.runtime, *found.test, *found.build, *found.features) if found else ():
         Requirement(item)
+
+
+def test_what_the_hooks_of_hatch_ask_for_is_a_build_requirement() -> None:
+    found = declared(
+        {
+            "pyproject.toml": "[build-system]\nrequires = ['hatchling']\nbuild-backend = 'hatchling.build'\n"
+            "[tool.hatch.build.hooks.custom]\ndependencies = ['babel']\n[tool.hatch.build.hooks.vcs]\nversion-file = 'x'\n"
+        }
+    )
+    assert found.build == ("hatchling", "babel")

@@ -69,6 +69,7 @@ def test_no_value_or_name_opens_a_section_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("addopts", "kept"),
     [
+        ("-r a --strict-markers", ["--strict-markers"]),
         ("--import-mode=importlib --strict-markers -W error -p no:randomly --doctest-modules", None),
         ("-o console_output_style=classic --ignore=docs --asyncio-mode=auto tests", None),
         ("-m 'not slow'", ["-m", "not slow"]),
