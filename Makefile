@@ -4,10 +4,10 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup venv demo test unit lint format lock bench peers clean
+.PHONY: help setup venv demo test test-deep unit lint format lock bench peers clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: ## Virtual environment, container engine, images
 	@setup/setup.sh
@@ -18,8 +18,11 @@ venv: ## The virtual environment alone
 demo: setup ## The whole pipeline on the sample contribution
 	$(BIN)/envmill demo
 
-test: setup ## All tests
-	$(BIN)/pytest
+test: setup ## The tests, but for the deep ones
+	$(BIN)/pytest -m "not deep"
+
+test-deep: setup ## Tests that build many kinds of projects, and hostile ones
+	$(BIN)/pytest -m deep
 
 unit: venv ## The tests that need no Docker, no Prefect and no S3 server
 	$(BIN)/pytest -m "not engine and not prefect and not s3 and not slow"

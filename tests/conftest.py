@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,27 @@ from blocks.settings import Settings
 from tests.s3server import s3_server
 
 __all__ = ["s3_server"]
+
+TESTS = Path(__file__).parent
+DEEP = (
+    "isolation",
+    "tasks/archaeology/node",
+    "tasks/archaeology/cpp",
+    "tasks/archaeology/test_repair.py",
+    "tasks/containerize/test_rebuild.py",
+    "tasks/containerize/test_determinism.py",
+    "tasks/publish/test_build.py",
+    "peers",
+)
+"""Where the engine builds many kinds of projects, or hostile ones: `make test-deep`, which CI runs after `make test`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is deep."""
+    places = [TESTS / place for place in DEEP]
+    for item in items:
+        if item.get_closest_marker("engine") and any(item.path == place or place in item.path.parents for place in places):
+            item.add_marker("deep")
 
 
 @pytest.fixture(scope="session")
