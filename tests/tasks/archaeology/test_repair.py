@@ -171,3 +171,31 @@ def test_unittest_alone_with_files_of_its_own_pattern(dig: Dig) -> None:
     assert found.row.status is Outcome.PASSED, found.message
     assert found.comparison and found.comparison.fail_to_pass == ("src/kettle/tests/core_tests.py::Core::test_a_litre",)
     assert found.comparison.pass_to_pass == ("src/kettle/tests/core_tests.py::Core::test_nothing",)
+
+
+EXTENSION = """\
+#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", NULL, -1, NULL};
+PyMODINIT_FUNC PyInit__fast(void) { return PyModule_Create(&module); }
+"""
+SETUP_PY = (
+    "from setuptools import Extension, find_packages, setup\n"
+    "setup(name='kettle', version='1', packages=find_packages('src'), package_dir={'': 'src'},\n"
+    "      ext_modules=[Extension('kettle._fast', ['src/kettle/_fast.c'])])\n"
+)
+
+
+def test_a_setup_py_from_before_editable_wheels_compiles_in_place(dig: Dig) -> None:
+    found = dig(
+        {
+            "pyproject.toml": '[build-system]\nrequires = ["setuptools==57.5.0", "wheel"]\n',
+            "setup.py": SETUP_PY,
+            "src/kettle/_fast.c": EXTENSION,
+            "tests/test_fast.py": "def test_fast():\n    import kettle._fast\n",
+        }
+    )
+    assert found.row.status is Outcome.PASSED, found.message
+    assert found.recipe and found.recipe.install == "develop"
+    assert found.comparison and found.comparison.fail_to_pass == FAIL_TO_PASS
+    assert "tests/test_fast.py::test_fast" in found.comparison.pass_to_pass
+    assert [(row.remedy, row.resolved) for row in found.obstacles] == [("setup.py develop", True)]
