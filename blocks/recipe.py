@@ -64,21 +64,23 @@ class Recipe(Record):
     """Runtime versions, packages and commands that rebuild both states of a candidate."""
 
     stack: str
-    """`python`."""
+    """`python`, `node` or `cpp`."""
     runtime: str
-    """Runtime version, e.g. `3.11`."""
+    """Runtime version, e.g. `3.11`; for `cpp` the Debian release."""
     system_packages: tuple[str, ...] = ()
+    """Debian packages; for `cpp` everything beyond the runtime, as `name=version`."""
     requirements: tuple[str, ...] = ()
     """The union of what the start and the end state declare, as requirement strings, without the project itself."""
     packages: tuple[Package, ...] = ()
     """What the requirements resolved to as of the date."""
     as_of: str
-    """Nothing released after this moment is used (RFC 3339)."""
+    """Nothing released after this moment is used (RFC 3339). For `cpp` `debian RELEASE`: packages of Debian have no dates,
+    so they are as the release has them when they are fetched, and kept from then on."""
     project_name: str | None = None
     project_version: str | None = None
     """The version given to tools that ask Git for it (setuptools-scm and the like)."""
     install: str = "editable"
-    """`editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
+    """`none`: every run builds anew; `editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
     install; `path`: the source folders were put on the path."""
     source_roots: tuple[str, ...] = (".",)
     """Folders, relative to the workspace, that hold importable packages."""
