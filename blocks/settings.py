@@ -42,6 +42,8 @@ class EngineSettings(Section):
     pids: int = 512
     written_mb: int = 4096
     """Bytes a subject container may write before its watchdog ends it."""
+    disk_budget_gb: float | None = None
+    """What images that envmill makes may take together; before a build the oldest unused go. Unset: no limit."""
     log_mb: int = 16
     """Longest log kept of one command; what is over is cut in the middle and says so."""
 
@@ -173,6 +175,8 @@ def load_settings() -> Settings:
         return Settings()
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-        raise UsageError(f"settings: {faults}; correct them in the environment (ENVMILL_*) or {config_file()}") from None
+        raise UsageError(
+            f"settings: {faults}; correct them in the environment (ENVMILL_*) or {config_file()}"
+        ) from None
     except ValueError as error:
         raise UsageError(f"settings: {config_file()} cannot be read: {error}") from None

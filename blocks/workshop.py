@@ -6,10 +6,18 @@ Nothing of it passes between Prefect tasks; each step opens its own.
 from dataclasses import dataclass
 from functools import cached_property
 
+from blocks.catalog import query
 from blocks.engine import Engine, Owner
+from blocks.engine.retention import LastUse, make_room
 from blocks.lake import ObjectStore, open_store
 from blocks.repositories import MirrorCache
 from blocks.settings import Settings, load_settings
+
+_IN_WORK = (
+    "SELECT e.image FROM environments e JOIN candidates c USING (candidate_id) "
+    "WHERE e.status = 'passed' AND c.status NOT IN ('published', 'withdrawn', 'verifier_rejected')"
+)
+"""Images that a later phase, or a person, still asks for."""
 
 
 @dataclass
@@ -27,7 +35,27 @@ class Workshop:
     @cached_property
     def engine(self) -> Engine:
         """The container engine. Raises ServiceMissingError where none answers."""
-        return Engine.connect(self.settings.engine, Owner.current(self.flow_run_id))
+        engine = Engine.connect(self.settings.engine, Owner.current(self.flow_run_id))
+        engine.last_use = self.last_use
+        return engine
+
+    @property
+    def last_use(self) -> LastUse:
+        """When images were last used."""
+        return LastUse(self.settings.home / "images")
+
+    def make_room(self) -> tuple[str, ...]:
+        """Keep the images within the budget, where one is set. Returns what was removed.
+
+        Images of candidates that are not published yet stay.
+        """
+        budget_gb = self.settings.engine.disk_budget_gb
+        if budget_gb is None:
+            return ()
+        waiting = _IN_WORK if self.settings.catalog_path.is_file() else None
+        rows = query(self.settings.catalog_path, waiting).rows if waiting else []
+        protected = [str(row[0]) for row in rows]
+        return make_room(self.engine.api, self.last_use, int(budget_gb * 1e9), protected=protected)
 
     @cached_property
     def mirrors(self) -> MirrorCache:

@@ -20,6 +20,7 @@ from blocks.engine.container import Container
 from blocks.engine.faults import engine_faults
 from blocks.engine.network import outbound_mode
 from blocks.engine.raw import inspect_image
+from blocks.engine.retention import LastUse
 from blocks.engine.spec import UNPRIVILEGED, ContainerSpec, Network, Role
 from blocks.engine.transcript import Transcript
 from blocks.errors import PermanentError, ServiceMissingError
@@ -42,6 +43,8 @@ class Engine:
         self.owner = owner
         with engine_faults("asking the container engine"):
             self._cpus = float(api.info()["NCPU"])
+        self.last_use: LastUse | None = None
+        """Where uses of images are noted, for retention."""
         self._transcript: Transcript | None = None
         self._outbound: str | None = None
         self._started = 0
@@ -104,6 +107,8 @@ class Engine:
             raise
         with self._counting:
             self._started += 1
+        if self.last_use:
+            self.last_use.note(spec.image)
         return container
 
     @contextmanager

@@ -25,7 +25,10 @@ def engine_faults(what: str) -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise ImageMissingError(f"{what}: the engine has no such image ({_said(error)}); run `make setup`") from error
+        raise ImageMissingError(
+            f"{what}: the engine has no such image ({_said(error)}); run `make setup`, "
+            "or for an environment `envmill run --retry containerize ID`"
+        ) from error
     except NotFound as error:
         raise ContainerEndedError(f"{what}: it is gone ({_said(error)})") from error
     except APIError as error:

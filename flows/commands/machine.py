@@ -10,9 +10,11 @@ import typer
 from rich.markup import escape
 
 from blocks.engine import Engine, Owner
+from blocks.engine.retention import stored_images
 from blocks.errors import EnvmillError, ServiceMissingError
 from blocks.lake import open_store
 from blocks.settings import Settings, load_settings
+from blocks.workshop import Workshop
 from flows.commands.output import console, print_json
 
 
@@ -24,6 +26,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         "git": _said(lambda: _git()),
         "lake": _said(lambda: _lake(settings)),
         "engine": _said(lambda: _engine(settings)),
+        "images": _said(lambda: _images(settings)),
         "secret scanner": _said(lambda: _scanner()),
     }
     if as_json:
@@ -75,6 +78,14 @@ def _lake(settings: Settings) -> str:
 def _engine(settings: Settings) -> str:
     engine = Engine.connect(settings.engine, Owner.current())
     return engine.describe()
+
+
+def _images(settings: Settings) -> str:
+    workshop = Workshop(settings)
+    found = stored_images(workshop.engine.api, workshop.last_use)
+    budget_gb = settings.engine.disk_budget_gb
+    limit = f"budget {budget_gb:g} GB" if budget_gb is not None else "no budget: ENVMILL_ENGINE__DISK_BUDGET_GB"
+    return f"{len(found)}, {sum(image.own_bytes for image in found) / 1e9:.1f} GB ({limit})"
 
 
 def _scanner() -> str:

@@ -28,6 +28,7 @@ def environment_id(repository: str, candidate_id: str) -> str:
 
 def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     """Build the image of the start state and prove that it gives nothing away."""
+    workshop.make_room()
     candidate = chain.candidate()
     recipe = chain.record(Phase.ARCHAEOLOGY, "recipe.json", Recipe)
     start = chain.tree(Phase.ARCHAEOLOGY, "start.tar")
