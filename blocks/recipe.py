@@ -80,8 +80,8 @@ class Recipe(Record):
     project_version: str | None = None
     """The version given to tools that ask Git for it (setuptools-scm and the like)."""
     install: str = "editable"
-    """`none`: every run builds anew; `editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
-    install; `path`: the source folders were put on the path."""
+    """`editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
+    install; `path`: the source folders were put on the path; `none`: every run builds it anew."""
     source_roots: tuple[str, ...] = (".",)
     """Folders, relative to the workspace, that hold importable packages."""
     ini_lines: tuple[str, ...] = ()
