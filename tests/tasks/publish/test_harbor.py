@@ -88,7 +88,7 @@ def test_the_workspace_tar_is_the_start_tree_owned_by_the_agent() -> None:
 def test_the_dockerfile_passes_values_on_as_they_are() -> None:
     task = harbor_task(a_member(recipe=a_recipe(install="editable")), load_wheel, "org")
     text = task["environment/Dockerfile"].content.decode()
-    assert "ENV CALC_MODE='a \"b\" $HOME \\\\'" in text
+    assert "ENV CALC_MODE='a \"b\" $HOME \\'" in text
     assert "--editable /app" in text
     assert "git" not in text
     assert "environment/project/envmill_project.pth" not in task
