@@ -36,6 +36,10 @@ _NETWORK_FAULT = re.compile(
     r"ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|socket hang up|network (timeout|aborted)|ERR_PNPM_META_FETCH_FAIL"
     r"|\b(429|502|503|504)\b [A-Z][a-z]+|ConnectionRefused|FailedToOpenSocket",
 )
+_ELSEWHERE = re.compile(
+    r"(github|gitlab|bitbucket)\.(com|org)|codeload|git ls-remote|(spawn|command) git\b|git\+|ssh://"
+)
+"""Something was to come from elsewhere than the registry: that is no fault of the network, but never works here."""
 
 
 class NodeResolution(Record):
@@ -159,7 +163,8 @@ def _install(
         argv = manager.argv(frozen=way.frozen, legacy_peers=legacy_peers, before=way.before)
         done = box.run(argv, workdir=DEPENDENCIES, timeout_sec=timeout_sec)
         if not done.ok:
-            if done.timed_out or _NETWORK_FAULT.search(done.output):
+            is_registry = not _ELSEWHERE.search(done.output)
+            if is_registry and (done.timed_out or _NETWORK_FAULT.search(done.output)):
                 raise TransientError(f"fetching packages: the registry cannot be reached: {done.output[-300:]}")
             return None, done.output[-8000:].strip() or f"{argv[0]} ended with {done.exit_code}"
         collected, failure = _collect(box, own, way, timeout_sec)

@@ -6,7 +6,7 @@ The union of both states: the outcome's manifests and lock, and what the start's
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from blocks.trees import File, Tree
@@ -43,6 +43,7 @@ def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Map
     """Collect what the manager reads. `manifests` are the solution's."""
     tree: dict[str, File] = {}
     left_out: dict[str, None] = {}
+    dropped_names: dict[str, None] = {}
     added = False
     for folder, manifest in manifests.items():
         path = "package.json" if folder == "." else f"{folder}/package.json"
@@ -53,8 +54,8 @@ def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Map
             table = document.setdefault(section, {})
             if isinstance(table, dict):
                 table.update(items)
-        for item in _drop_foreign(document, folder, solution):
-            left_out[item] = None
+        for name, wish in _drop_foreign(document, folder, solution):
+            left_out[f"{name}@{wish}"] = dropped_names[name] = None
         kept = {key: value for key, value in document.items() if key not in _LEFT_OUT_KEYS}
         tree[path] = File(content=json.dumps(kept, indent=2).encode() + b"\n")
         for target in manifest.bins:
@@ -62,7 +63,7 @@ def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Map
     tree.update(_settings(solution))
     tree.update({path: file for path, file in solution.items() if _is_data(path)})
     if manager.lock:
-        tree[manager.lock] = _lock(solution[manager.lock], manager)
+        tree[manager.lock] = _lock(solution[manager.lock], manager, dropped_names)
     return Sources(
         {path: file for path, file in tree.items() if not path.startswith("..") and file.link is None},
         is_frozen=bool(manager.lock) and not added and not left_out,
@@ -89,14 +90,14 @@ def _extra(start: dict[str, object], solution: dict[str, object]) -> dict[str, d
     return found
 
 
-def _drop_foreign(document: dict[str, object], folder: str, tree: Tree) -> Iterator[str]:
+def _drop_foreign(document: dict[str, object], folder: str, tree: Tree) -> Iterator[tuple[str, object]]:
     for section in SECTIONS:
         table = document.get(section)
         if isinstance(table, dict):
             for name, wish in list(table.items()):
                 if not isinstance(wish, str) or _is_foreign(wish, folder, tree):
                     del table[name]
-                    yield f"{name}@{wish}"
+                    yield name, wish
 
 
 def _is_foreign(wish: str, folder: str, tree: Tree) -> bool:
@@ -135,11 +136,31 @@ def _is_data(path: str) -> bool:
     return path.endswith((".patch", ".diff", ".tgz")) and "node_modules" not in path.split("/")
 
 
-def _lock(file: File, manager: Manager) -> File:
-    """The lock; without the checksums of hooks, which do not run."""
-    if manager.name != "pnpm":
+def _lock(file: File, manager: Manager, left_out: Collection[str]) -> File:
+    """The lock without what is left out, where the manager would fetch it all the same, and without hooks' checksums."""
+    if manager.name == "pnpm":
+        return File(content=re.sub(rb"(?m)^pnpmfileChecksum:.*\n", b"", file.content))
+    if manager.name != "npm" or not left_out:
         return file
-    return File(content=re.sub(rb"(?m)^pnpmfileChecksum:.*\n", b"", file.content))
+    try:
+        document = json.loads(file.content)
+    except (ValueError, RecursionError):
+        return file
+    for name in left_out:
+        for table in _tables(document):
+            table.pop(name, None)
+            table.pop(f"node_modules/{name}", None)
+    return File(content=json.dumps(document, indent=2).encode())
+
+
+def _tables(document: object) -> Iterator[dict[str, object]]:
+    """Where an npm lock names a dependency of the root: its packages, its old-style tree, the root's own sections."""
+    packages = document.get("packages") if isinstance(document, dict) else None
+    root = packages.get("") if isinstance(packages, dict) else None
+    sections = [root.get(section) for section in SECTIONS] if isinstance(root, dict) else []
+    for table in (packages, document.get("dependencies") if isinstance(document, dict) else None, *sections):
+        if isinstance(table, dict):
+            yield table
 
 
 def _texts(value: object) -> dict[str, str]:

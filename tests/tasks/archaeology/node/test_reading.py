@@ -179,6 +179,28 @@ def test_what_goes_to_the_fetch_is_data_and_the_union_of_both_states() -> None:
     assert not sources.is_frozen
 
 
+def test_an_npm_lock_loses_what_is_left_out() -> None:
+    address = "https://elsewhere.example/o/n/tarball/v1"
+    lock = {
+        "packages": {
+            "": {"devDependencies": {"fork": address, "kept": "^1"}},
+            "node_modules/fork": {"resolved": address},
+            "node_modules/kept": {"version": "1.0.0"},
+        }
+    }
+    both = tree(
+        {
+            "package.json": manifest(devDependencies={"fork": address, "kept": "^1"}),
+            "package-lock.json": json.dumps(lock),
+        }
+    )
+    manifests = read_manifests(both)
+    sources = gather_sources(both, both, choose_manager(both, manifests["."]), manifests)
+    packages = json.loads(sources.tree["package-lock.json"].content)["packages"]
+    assert packages == {"": {"devDependencies": {"kept": "^1"}}, "node_modules/kept": {"version": "1.0.0"}}
+    assert sources.left_out == (f"fork@{address}",) and not sources.is_frozen
+
+
 def test_equal_manifests_keep_the_lock_frozen() -> None:
     both = tree({"package.json": manifest(dependencies={"kept": "^1"}), "package-lock.json": "{}"})
     manifests = read_manifests(both)
