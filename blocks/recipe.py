@@ -24,7 +24,8 @@ class NativeBuild(Record):
     targets: tuple[str, ...] = ()
     """Of make and autotools: the targets that run the tests."""
     vendored: tuple[tuple[str, str], ...] = ()
-    """Folders of the tree that are submodules, each with the folder of the image that stands in for it."""
+    """Folders of the tree that are submodules, each with the folder of the image that stands in for it; empty where none
+    does: the folder is then there and empty, as in a checkout without submodules."""
 
 
 class NodeCommand(Record):

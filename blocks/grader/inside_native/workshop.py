@@ -52,7 +52,7 @@ class Workshop:
         for made in (self.out, self.notes):
             made.mkdir()
         for path, system_folder in build.get("vendored", ()):
-            self._stand_in(self.source / path, Path(system_folder))
+            self._stand_in(self.source / path, system_folder)
         self.jobs = max(1, min(4, len(os.sched_getaffinity(0))))
 
     def step(self, argv: Sequence[str], cwd: Path | None = None, **variables: str) -> int:
@@ -143,12 +143,10 @@ class Workshop:
         """Whether a program was built here."""
         return os.path.realpath(path).startswith(f"{os.path.realpath(self.root)}/")
 
-    def _stand_in(self, path: Path, system_folder: Path) -> None:
-        if system_folder.is_dir() and not (path.is_dir() and any(path.iterdir())):
-            if path.is_dir():
-                path.rmdir()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(system_folder, path)
+    def _stand_in(self, path: Path, system_folder: str) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        if system_folder and Path(system_folder).is_dir() and not any(path.iterdir()):
+            shutil.copytree(system_folder, path, dirs_exist_ok=True)
 
 
 def say(line: str) -> None:

@@ -22,9 +22,10 @@ _AC_LIB = re.compile(r"\bAC_(?:CHECK_LIB|SEARCH_LIBS\s*\(\s*\[?\w+\]?\s*,)\s*\(?
 _PKG_CONFIG = re.compile(r"\bpkg-config\b([^`$)\n]*)")
 _LINKED = re.compile(r"(?<![\w-])-l([\w+.-]+)")
 _PROGRAM = re.compile(r"\bfind_program\s*\(([^)]*)\)", re.I)
-_STRING = re.compile(r'"([a-z][\w-]*)[ "]')
+_STRING = re.compile(r'"([A-Za-z][\w-]*)[ "]')
 _INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
 _APT = re.compile(r"\b(?:apt|apt-get|aptitude)(?:\s+-\S+)*\s+install\b((?:[^\n\\]|\\\r?\n)*)")
+_VARIABLE = re.compile(r"\$\{\{[^}]*\}\}|\$\{?\w+\}?")
 _APT_ENDS = re.compile(r"&&|\|\||[;|#>`'\")]")
 _PACKAGE = re.compile(r"^[a-z0-9][a-z0-9+.-]+$")
 _CI = re.compile(
@@ -148,7 +149,7 @@ def _by_apt_lines(tree: Tree, names: Names) -> Iterator[str]:
         if "/" in path and not _CI.match(path):
             continue
         for line in _APT.findall(text):
-            words = _APT_ENDS.split(line.replace("\\", " "))[0].split()
+            words = _APT_ENDS.split(_VARIABLE.sub("$", line.replace("\\", " ")))[0].split()
             for word in words:
                 if _PACKAGE.match(word):
                     yield from names.of_apt(word)

@@ -153,7 +153,7 @@ def _meson_options(tree: Tree) -> Iterator[str]:
 
 
 def _submodules(tree: Tree, names: Names) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """Submodules that a package stands in for: where their source goes, and the packages."""
+    """Submodules with the folder of the package that stands in for each (empty: none does), and the packages."""
     file = tree.get(".gitmodules")
     if file is None:
         return (), []
@@ -161,9 +161,9 @@ def _submodules(tree: Tree, names: Names) -> tuple[tuple[tuple[str, str], ...], 
     packages: list[str] = []
     for section in re.split(r"(?m)^\s*\[submodule", file.content.decode("utf-8", "replace"))[1:]:
         path, url = (re.search(rf"(?m)^\s*{key}\s*=\s*(\S+)", section) for key in ("path", "url"))
+        if not path or ".." in path[1].split("/") or path[1].startswith("/"):
+            continue
         clone = names.of_clone(url[1].rstrip("/").rpartition("/")[2]) if url else None
-        if path and clone and ".." not in path[1].split("/") and not path[1].startswith("/"):
-            packages += clone.packages
-            if clone.source:
-                vendored.append((path[1].rstrip("/"), clone.source))
+        vendored.append((path[1].rstrip("/"), clone.source or "" if clone else ""))
+        packages += clone.packages if clone else ()
     return tuple(vendored), packages

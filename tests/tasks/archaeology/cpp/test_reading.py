@@ -19,7 +19,7 @@ jobs:
   build:
     steps:
       - run: sudo apt-get update && sudo apt-get install -y --no-install-recommends ninja-build libssl-dev \\
-          libfoo1-dev git clang-15 && echo curl-dev
+          libfoo1-dev git clang-15 lib-${{ matrix.arch }} $MORE && echo curl-dev
       - run: |
           apt install libncurses5-dev # libcomment-dev
 """
@@ -84,6 +84,7 @@ def test_what_would_be_cloned_comes_from_packages() -> None:
     files = {
         "CMakeLists.txt": "enable_testing()\nFetchContent_Declare(googletest GIT_REPOSITORY x)\n# option(A_TESTS \"\" OFF)\n",
         ".gitmodules": '[submodule "g"]\n\tpath = extern/gtest\n\turl = https://example.org/google/googletest.git\n'
+        '[submodule "o"]\n\tpath = other\n\turl = https://example.org/other\n'
         '[submodule "up"]\n\tpath = ../out\n\turl = https://example.org/googletest\n',
     }  # fmt: skip
     found = choose(tree(files), [])
@@ -91,7 +92,7 @@ def test_what_would_be_cloned_comes_from_packages() -> None:
     build, packages = describe(tree(files), found, Names())
     assert "-DFETCHCONTENT_SOURCE_DIR_GOOGLETEST=/usr/src/googletest" in build.options
     assert not any("A_TESTS" in option for option in build.options)
-    assert build.vendored == (("extern/gtest", "/usr/src/googletest"),)
+    assert build.vendored == (("extern/gtest", "/usr/src/googletest"), ("other", ""))
     assert "googletest" in packages
 
 
