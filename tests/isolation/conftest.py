@@ -16,7 +16,7 @@ from tests.tasks.projects import Project, publish, src_layout
 Dig = Callable[[Project], Reconstruction]
 
 LIMITS = EngineSettings(memory_mb=384, pids=80, written_mb=64, log_mb=1, cpus=1)
-TIMEOUTS = TimeoutSettings(install_sec=20, tests_sec=10)
+TIMEOUTS = TimeoutSettings(install_sec=12, tests_sec=8)
 
 
 @pytest.fixture(scope="session")
