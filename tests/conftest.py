@@ -31,7 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is deep."""
     places = [TESTS / place for place in DEEP]
     for item in items:
-        if item.get_closest_marker("engine") and any(item.path == place or place in item.path.parents for place in places):
+        if item.get_closest_marker("engine") and any(
+            item.path == place or place in item.path.parents for place in places
+        ):
             item.add_marker("deep")
 
 
