@@ -15,7 +15,7 @@ from pathlib import Path
 from .account import Account, GraderError
 from .processes import adopt_orphans, become, end_all, renounce_privileges
 
-MAX_REPORT_BYTES = 64 << 20
+MAX_REPORT_BYTES = 256 << 20
 LOG_TAIL_BYTES = 8 << 10
 END_GRACE_SEC = 5.0
 """How long a process may go on after its end record (threads that were never joined, exit handlers)."""

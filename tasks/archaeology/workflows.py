@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from blocks.records import Record
 from blocks.trees import Tree
