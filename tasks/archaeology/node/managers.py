@@ -31,7 +31,6 @@ _QUIET = {
     "YARN_ENABLE_TELEMETRY": "0",
     "YARN_ENABLE_SCRIPTS": "false",
     "YARN_ENABLE_GLOBAL_CACHE": "false",
-    "YARN_ENABLE_HARDENED_MODE": "0",
     "YARN_NODE_LINKER": "node-modules",
     "YARN_CACHE_FOLDER": "/tmp/yarn-cache",
     "YARN_IGNORE_PATH": "1",

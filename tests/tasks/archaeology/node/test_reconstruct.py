@@ -203,6 +203,27 @@ def test_node_alone_without_any_dependency(dig: Dig) -> None:
     holds(dig(_common(made)), Expected("test/core.test.js", "test/new.test.js"))
 
 
+@pytest.mark.parametrize("release", [6, 8])
+def test_a_newer_yarn_leaves_folders_of_packages(dig: Dig, release: int) -> None:
+    made = project(
+        package(scripts={"test": "node --test"}, dependencies={"ms": "2.1.3"}),
+        ASSERTING.format(
+            imports="const assert = require('assert')\nconst { describe, it } = require('node:test')\nrequire('ms')\n"
+            "const core = require('../src/core.js')\nconst { boil, none } = core"
+        ),
+        "const { test } = require('node:test')\nconst { warm } = require('../src/extra.js')\n"
+        "test('warms', () => { warm() })\n",
+        ending="js",
+        declare="exports.",
+    )
+    lock = f"__metadata:\n  version: {release}\n"
+    settings = "nodeLinker: pnp\nyarnPath: .yarn/releases/yarn-9.cjs\nplugins:\n  - path: evil.cjs\n"
+    made = Project({**made.start, "yarn.lock": lock, ".yarnrc.yml": settings}, made.change)
+    found = dig(_common(made))
+    holds(found, Expected("test/core.test.js", "test/new.test.js"))
+    assert found.recipe and found.recipe.node and found.recipe.node.links == ("node_modules",)
+
+
 def test_npm_and_ava(dig: Dig) -> None:
     made = project(
         package(scripts={"test": "ava"}, devDependencies={"ava": "^6.4.1"}, ava={"files": ["test/**"]}),
