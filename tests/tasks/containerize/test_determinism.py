@@ -48,7 +48,7 @@ def build(candidate: Candidate, python_image: str, home: Path, name: str, images
     built = seal(engine, store, settings, recipe, start, runtime_image=runtime, environment_id="same-0")
     images.append(built.reference)
     assert not built.failure
-    files: dict[str, str] = {}
+    files: dict[str, list[str]] = {}
     for layer, stream in engine.save_layers(built.reference, known_layers(engine, open_store(settings), python_image)):
         if layer.startswith("layer/"):
             with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -57,8 +57,8 @@ def build(candidate: Candidate, python_image: str, home: Path, name: str, images
                     body = hashlib.sha256(reader.read()).hexdigest() if reader else entry.linkname
                     kind = entry.type.decode()
                     said = f"{kind} {entry.mode:o} {entry.uid}:{entry.gid} {body}"
-                    files[entry.name] = f"{files.get(entry.name, '')}{said};"
-    return files
+                    files.setdefault(entry.name, []).append(said)
+    return {path: "; ".join(sorted(said)) for path, said in files.items()}  # layers come in no certain order
 
 
 def test_built_twice(rebuilt: Candidate, python_image: str, tmp_path: Path, images: list[str]) -> None:
