@@ -66,8 +66,9 @@ def command(suite: NodeSuite, workspace: Path, reporters: Path, outfile: Path) -
         ours = ["--ci", f"--reporters={reporters / 'jest.cjs'}", "--bail=0", "--coverage=false", "--watchAll=false"]
         return [*node, entry, *suite.arguments, *ours, "--passWithNoTests"], {}
     if suite.tool == "vitest":
-        ours = [f"--reporter={reporters / 'vitest.cjs'}", "--coverage.enabled=false", "--bail=0", "--watch=false"]
-        return [*node, entry, "run", *suite.arguments, *ours, "--passWithNoTests"], {}
+        ours = [f"--reporter={reporters / 'vitest.cjs'}", "--no-coverage", "--watch=false", "--passWithNoTests"]
+        ours += [] if _version(package).startswith("0.") else ["--bail=0"]
+        return [*node, entry, "run", *suite.arguments, *ours], {}
     if suite.tool == "mocha":
         ours = ["--reporter", str(reporters / "mocha.cjs"), "--no-bail", "--no-color", "--no-parallel"]
         return [*node, entry, *suite.arguments, *ours], {}
@@ -89,6 +90,10 @@ def _entry(tool: str, folder: Path, workspace: Path) -> tuple[Path, str]:
         if isinstance(script, str) and (package / script).is_file():
             return package, os.path.realpath(package / script)
     raise GraderError(f"the test tool {tool} is not among the dependencies of {folder}")
+
+
+def _version(package: Path) -> str:
+    return str(json.loads((package / "package.json").read_text(encoding="utf-8")).get("version", ""))
 
 
 def _expanded(arguments: tuple[str, ...], folder: Path) -> list[str]:

@@ -33,7 +33,8 @@ class Reporter {
     const seconds = (result.duration || 0) / 1000
     const [error] = errorsOf(test)
     if (result.state === 'pass') {
-      channel.test(file, names, { outcome: result.retryCount ? 'rerun' : 'passed', seconds, detail: 'a second try passed' })
+      const isSecond = Boolean(result.retryCount)
+      channel.test(file, names, { outcome: isSecond ? 'rerun' : 'passed', seconds, detail: isSecond ? 'a second try passed' : '' })
     } else if (result.state === 'fail') {
       channel.test(file, names, { outcome: 'failed', error: error || 'failed', seconds })
     } else if (suiteError && test.mode === 'run') {
