@@ -23,6 +23,8 @@ _BERRY_OF_LOCK = {4: "3.8.7", 5: "3.8.7", 6: "3.8.7", 7: "4.9.2", 8: "4.9.2"}
 """By `__metadata.version`; release 2 is not on the registry, and release 3 reads its locks."""
 _QUIET = {
     "npm_config_audit": "false",
+    "npm_config_fetch_retry_mintimeout": "1000",
+    "npm_config_fetch_retry_maxtimeout": "10000",
     "npm_config_fund": "false",
     "npm_config_update_notifier": "false",
     "npm_config_manage_package_manager_versions": "false",

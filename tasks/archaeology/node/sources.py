@@ -16,6 +16,7 @@ from tasks.archaeology.node.manifests import SECTIONS, Manifest, read_json, text
 _LEFT_OUT_KEYS = frozenset({"scripts", "packageManager", "devEngines", "engines", "husky", "volta", "pre-commit"})
 """Of a manifest: what would run, or ask for another manager."""
 _FOREIGN = re.compile(r"^(git[+:@]|github:|gitlab:|bitbucket:|gist:|https?:|ssh:|[\w.-]+/[\w.-]+(#.*)?$)")
+_ADDRESS = re.compile(r"^(git|ssh|https?://(?:[^/@]*@)?(github|gitlab|bitbucket|codeload)\b)")
 _LOCAL = re.compile(r"^(file|link|portal):(.*)$")
 _NPMRC = re.compile(
     r"^(legacy-peer-deps|strict-peer-dependencies|auto-install-peers|node-linker|shamefully-hoist|(public-)?hoist(-pattern"
@@ -62,6 +63,11 @@ def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Map
             tree.setdefault(manifest.path(target), File(content=b"#!/usr/bin/env node\n", executable=True))
     tree.update(_settings(solution))
     tree.update({path: file for path, file in solution.items() if _is_data(path)})
+    if manager.name == "npm" and manager.lock:
+        for alias, stand_in in _elsewhere(solution, manager.lock, set(dropped_names)):
+            left_out[f"{alias}, which a dependency has from elsewhere: {stand_in} of the registry"] = None
+            dropped_names[alias] = None
+            _override(tree, alias, stand_in)
     if manager.lock:
         tree[manager.lock] = _lock(solution[manager.lock], manager, dropped_names)
     return Sources(
@@ -151,6 +157,25 @@ def _lock(file: File, manager: Manager, left_out: Collection[str]) -> File:
             table.pop(name, None)
             table.pop(f"node_modules/{name}", None)
     return File(content=json.dumps(document, indent=2).encode())
+
+
+def _elsewhere(tree: Tree, lock: str, known: Collection[str]) -> list[tuple[str, str]]:
+    """What dependencies of dependencies have from Git or an archive, and the release of the registry it is one of."""
+    packages = (read_json(tree, lock) or {}).get("packages")
+    found = []
+    for path, entry in packages.items() if isinstance(packages, dict) else ():
+        alias = path.rpartition("node_modules/")[2]
+        facts = _texts(entry)
+        if alias and alias not in known and _ADDRESS.match(facts.get("resolved", "")) and "version" in facts:
+            found.append((alias, f"npm:{facts.get('name', alias)}@{facts['version']}"))
+    return found
+
+
+def _override(tree: dict[str, File], alias: str, stand_in: str) -> None:
+    document = read_json(tree, "package.json") or {}
+    overrides = document.get("overrides")
+    document["overrides"] = {**(overrides if isinstance(overrides, dict) else {}), alias: stand_in}
+    tree["package.json"] = File(content=json.dumps(document, indent=2).encode() + b"\n")
 
 
 def _tables(document: object) -> Iterator[dict[str, object]]:

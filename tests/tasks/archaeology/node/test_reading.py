@@ -186,6 +186,7 @@ def test_an_npm_lock_loses_what_is_left_out() -> None:
             "": {"devDependencies": {"fork": address, "kept": "^1"}},
             "node_modules/fork": {"resolved": address},
             "node_modules/kept": {"version": "1.0.0"},
+            "node_modules/deep": {"name": "real", "version": "2.0.0", "resolved": "git+ssh://git@github.com/o/n.git#1"},
         }
     }
     both = tree(
@@ -198,7 +199,8 @@ def test_an_npm_lock_loses_what_is_left_out() -> None:
     sources = gather_sources(both, both, choose_manager(both, manifests["."]), manifests)
     packages = json.loads(sources.tree["package-lock.json"].content)["packages"]
     assert packages == {"": {"devDependencies": {"kept": "^1"}}, "node_modules/kept": {"version": "1.0.0"}}
-    assert sources.left_out == (f"fork@{address}",) and not sources.is_frozen
+    assert json.loads(sources.tree["package.json"].content)["overrides"] == {"deep": "npm:real@2.0.0"}
+    assert sources.left_out[0] == f"fork@{address}" and not sources.is_frozen
 
 
 def test_equal_manifests_keep_the_lock_frozen() -> None:
