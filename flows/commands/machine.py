@@ -26,9 +26,10 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         "git": _said(lambda: _git()),
         "lake": _said(lambda: _lake(settings)),
         "engine": _said(lambda: _engine(settings)),
-        "images": _said(lambda: _images(settings)),
         "secret scanner": _said(lambda: _scanner()),
     }
+    if found["engine"][0]:
+        found["images"] = _said(lambda: _images(settings))
     if as_json:
         print_json({name: {"ok": ok, "message": message} for name, (ok, message) in found.items()})
     else:
