@@ -11,13 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-VOLATILE = (
-    ".modules.yaml",
-    ".yarn-state.yml",
-    ".yarn-integrity",
-    ".pnpm-workspace-state.json",
-    ".pnpm-workspace-state-v1.json",
+LEFT_BEHIND = frozenset(
+    {
+        ".modules.yaml",
+        ".yarn-state.yml",
+        ".yarn-integrity",
+        ".pnpm-workspace-state.json",
+        ".pnpm-workspace-state-v1.json",
+    }
+    | {".package-lock.json", ".pnpm/lock.yaml"}
 )
+"""What managers note for their next install: times, and copies of the lock, which is the outcome's."""
 
 
 def main(root: str, workspace: str, archive: str, own: "list[str]", dated: bool) -> None:
@@ -32,7 +36,7 @@ def main(root: str, workspace: str, archive: str, own: "list[str]", dated: bool)
                 if path.is_symlink():
                     if not relink(path, base, workspace):
                         dropped.append(f"link {path.relative_to(base)}")
-                elif name in VOLATILE and folder == str(base / top):
+                elif str(path.relative_to(base / top)) in LEFT_BEHIND:
                     path.unlink()
             for name in list(names):
                 path = Path(folder) / name

@@ -30,7 +30,7 @@ from tasks.archaeology.node.managers import Manager
 from tasks.archaeology.node.sources import Sources, without_lock
 from tasks.archaeology.stack import Bench
 
-FETCH_VERSION = 1
+FETCH_VERSION = 2
 _MOST_BYTES = 1 << 30
 _NETWORK_FAULT = re.compile(
     r"ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|socket hang up|network (timeout|aborted)|ERR_PNPM_META_FETCH_FAIL"
