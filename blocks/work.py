@@ -1,13 +1,15 @@
 """One phase run from its key to its commit: reuse, else do and commit; an infrastructure failure commits nothing."""
 
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 
 from blocks.chain import Chain, load_upstream
-from blocks.errors import EnvmillError
-from blocks.lake import Lease, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
+from blocks.errors import EnvmillError, PermanentError
+from blocks.lake import Lease, Manifest, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
 from blocks.lake.commit import record_crash
 from blocks.phases import Decision, PhaseDefinition, PhaseResult, result_of
 from blocks.workshop import Workshop
@@ -42,15 +44,28 @@ def perform_with(
         return result_of(committed, reused=True)
     writer = PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at)
     with CrashRow(writer):
-        decision = work(load_upstream(workshop.store, key), writer)
-        manifest = commit_phase(writer, decision.outcome, decision.reason_code, decision.message)
+        manifest = _done(key, workshop, work, writer)
     return result_of(manifest, reused=False)
 
 
+def _done(
+    key: PhaseKey, workshop: Workshop, work: Callable[[Chain, PhaseWriter], Decision], writer: PhaseWriter
+) -> Manifest:
+    """The boundary where the text of unexpected errors ends: it may hold what came from a session, and Prefect keeps it."""
+    try:
+        decision = work(load_upstream(workshop.store, key), writer)
+        return commit_phase(writer, decision.outcome, decision.reason_code, decision.message)
+    except EnvmillError:
+        raise
+    except Exception as error:  # noqa: BLE001 - named boundary, see above
+        places = traceback.extract_tb(error.__traceback__)[-3:]
+        way = " < ".join(f"{Path(place.filename).name}:{place.lineno}" for place in reversed(places))
+        said = f"{type(error).__name__} at {way}"
+    raise PermanentError(f"{key.candidate_id} {key.phase}: {said}; this is a fault of envmill, please report it")
+
+
 class CrashRow(AbstractContextManager["CrashRow"]):
-    """Leaves a crash row when the body raises, and lets the error through. Other errors than our own are named by type
-    only: their text may hold what came from a session.
-    """
+    """Leaves a crash row when the body raises, and lets the error through."""
 
     def __init__(self, writer: PhaseWriter) -> None:
         self.writer = writer
@@ -59,6 +74,5 @@ class CrashRow(AbstractContextManager["CrashRow"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Record what was raised."""
-        if error is not None and isinstance(error, Exception):
-            said = str(error) if isinstance(error, EnvmillError) else type(error).__name__
-            record_crash(self.writer, said[:2000])
+        if isinstance(error, EnvmillError):
+            record_crash(self.writer, str(error)[:2000])

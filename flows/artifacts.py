@@ -51,7 +51,9 @@ def _markdown(workshop: Workshop, manifest: Manifest, result: PhaseResult) -> st
 
 
 def _recipe(recipe: Recipe) -> str:
-    return "\n".join([f"python {recipe.runtime}, as of {recipe.as_of}, install {recipe.install}", *recipe.requirements])
+    return "\n".join(
+        [f"{recipe.stack} {recipe.runtime}, as of {recipe.as_of}, install {recipe.install}", *recipe.requirements]
+    )
 
 
 def _log_name(manifest: Manifest) -> str | None:

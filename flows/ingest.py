@@ -21,12 +21,20 @@ class Intake(Record):
 @flow(name="ingest")
 async def ingest(inboxes: Sequence[str]) -> Intake:
     """Take in each item of each inbox; a bad one never stops the rest."""
-    items = [item for inbox in inboxes for item in await list_inbox(inbox)]
-    ended = await asyncio.gather(*(_taken(item) for item in items))
+    listed = [await _listed(inbox) for inbox in inboxes]
+    ended = await asyncio.gather(*(_taken(item) for items in listed if isinstance(items, list) for item in items))
     return Intake(
         taken=tuple(item for item in ended if isinstance(item, Taken)),
-        crashed=tuple(item for item in ended if isinstance(item, str)),
+        crashed=tuple(item for item in (*listed, *ended) if isinstance(item, str)),
     )
+
+
+async def _listed(inbox: str) -> list[str] | str:
+    """Addresses of the items, or why they cannot be listed."""
+    try:
+        return await list_inbox(inbox)
+    except EnvmillError as error:
+        return f"{inbox}: {error}"
 
 
 async def _taken(item: str) -> Taken | str:

@@ -43,9 +43,11 @@ def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_
         PermanentError: the grader left no details, which no submission can cause.
     """
     started = time.monotonic()
-    spec = ContainerSpec(image=image, role=Role.GRADER, user="root", deadline_sec=timeout_sec + 180)
+    spec = ContainerSpec(image=image, role=Role.GRADER, user="root", deadline_sec=timeout_sec + 300)
     with engine.container(spec) as box:
-        box.run(["find", WORKSPACE, "-mindepth", "1", "-delete"], user="root", timeout_sec=120)
+        emptied = box.run(["find", WORKSPACE, "-mindepth", "1", "-delete"], user="root", timeout_sec=120)
+        if not emptied.ok:
+            raise TransientError(f"the workspace of a grading container could not be emptied: {emptied.output[-500:]}")
         box.put_tree(submission, WORKSPACE, uid=AGENT_UID, gid=AGENT_UID)
         box.put_tree(tests, TESTS)
         box.run(["mkdir", "-p", VERDICT], user="root", timeout_sec=30)
@@ -54,9 +56,9 @@ def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_
         reward = box.get_file(f"{VERDICT}/reward.json", max_bytes=4096)
     seconds = time.monotonic() - started
     if details is None:
-        if done.timed_out or done.out_of_memory:
+        if done.timed_out or done.out_of_memory or done.written_limit:
             empty = TestVector(results={}, complete=False, timed_out=done.timed_out, log_tail=done.output[-8000:])
-            return Verdict(0.0, empty, ("the container ran out of time or memory",), seconds, done.output)
+            return Verdict(0.0, empty, ("the container ran out of time, memory or disk",), seconds, done.output)
         raise PermanentError(f"the grader ended with {done.exit_code} and left no details: {done.output[-1500:]}")
     vector, reasons = _details(details)
     if reward is None:

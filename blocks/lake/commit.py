@@ -15,7 +15,9 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import ValidationError
 
+from blocks.errors import PermanentError, TransientError
 from blocks.lake.store import ObjectMissingError, ObjectStore
 from blocks.records import Outcome, Phase, PhaseRunRow, ReasonCode, Record, Row
 from blocks.schema import arrow_schema
@@ -153,6 +155,8 @@ class PhaseWriter:
     def _put(self, name: str, content: bytes | Path, table: str | None = None, count: int | None = None) -> None:
         if name == MANIFEST:
             raise ValueError("the manifest is written by commit_phase only")
+        if self.store.head(self.key.prefix + MANIFEST) is not None:
+            raise TransientError(f"{self.key.prefix}: committed by another worker while this one worked; it is reused")
         self.store.put(self.key.prefix + name, content)
         if isinstance(content, Path):
             with content.open("rb") as stream:
@@ -205,11 +209,18 @@ def record_crash(writer: PhaseWriter, message: str) -> None:
 
 
 def find_manifest(store: ObjectStore, key: PhaseKey) -> Manifest | None:
-    """The committed manifest of this phase run, or None."""
+    """The committed manifest of this phase run, or None.
+
+    Raises:
+        PermanentError: what lies there is no manifest, or one of a newer version.
+    """
     try:
         return Manifest.model_validate_json(store.get(key.prefix + MANIFEST))
     except ObjectMissingError:
         return None
+    except ValidationError:
+        fault = "is not a manifest this version can read; ask for a retry of the phase"
+        raise PermanentError(f"{store.uri(key.prefix + MANIFEST)} {fault}") from None
 
 
 def _point(store: ObjectStore, path: str, moment: datetime) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from pydantic import ValidationError
+
 from blocks.builder.dependencies import InstallError
 from blocks.builder.foundation import Foundation
 from blocks.builder.foundations import foundation_of
@@ -194,7 +196,7 @@ def _next(work: _Workbench, trial: Trial) -> tuple[Planned | None, list[Fix]]:
 def _as_before(work: _Workbench, trial: Trial, repository: str) -> tuple[Planned | None, list[Fix]]:
     try:
         good = GoodRecipe.model_validate_json(work.bench.store.get(_key(repository)))
-    except ObjectMissingError:
+    except (ObjectMissingError, ValidationError):  # Another version's recipe is none.
         return None, []
     fixes = [fix for fix in good.fixes if fix.key not in work.tried and good.stack == trial.recipe.stack]
     work.tried |= {fix.key for fix in fixes}

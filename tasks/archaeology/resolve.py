@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from pydantic import ValidationError
 
 from blocks.builder.packages import keep_package
 from blocks.engine import Container, ContainerSpec, Engine, Network, Role, fetch_environment
@@ -192,5 +193,5 @@ def _resolution_key(way: Attempt, runtime_image: str, project: str | None) -> st
 def _known(store: ObjectStore, key: str) -> Resolution | None:
     try:
         return Resolution.model_validate_json(store.get(key))
-    except ObjectMissingError:
+    except (ObjectMissingError, ValidationError):  # Another version's resolution is none.
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
-from blocks.trees import File, Tree, overlay
+from blocks.trees import File, Tree, misplaced, overlay
 
 Change = Mapping[str, File | None]
 
@@ -48,6 +48,8 @@ def build_states(start: Tree, parent: Tree, end: Tree) -> States:
     carried = True
     try:
         solution = overlay(start, carry(start, parent, changed(parent, end)))
+        if clash := misplaced(solution):
+            raise MergeConflictError(min(clash))
     except MergeConflictError:
         carried, solution = False, dict(end)
     difference = changed(start, solution)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from blocks.builder.packages import load_package
 from blocks.chain import Chain, load_upstream
@@ -50,6 +50,16 @@ class Config(Record):
     organisation: str
 
 
+class _Task(BaseModel):
+    verifier_id: str
+
+
+class _Index(BaseModel):
+    """What is read of a release's manifest.json."""
+
+    tasks: tuple[_Task, ...]
+
+
 class Published(Record):
     """A release that was written."""
 
@@ -62,14 +72,24 @@ def publish_verified(workshop: Workshop, verified: Sequence[PhaseKey], force: bo
     """Publish the candidates of these capture runs.
 
     Returns:
-        None where each of them is in a release already, the latest release is there, and `force` is not set.
+        None where the latest release holds exactly these, and `force` is not set.
     """
     store, settings = workshop.store, workshop.settings
     chains = [_chain(store, key) for key in verified]
+    verifiers = {chain.row(Phase.SYNTHESIS, VerifierRow).verifier_id for chain in chains}
     new = [chain for chain in chains if find_manifest(store, publish_key(chain, settings)) is None]
-    if not new and not force and (settings.releases / "latest").is_dir():
+    if not new and not force and verifiers == latest_verifiers(settings.releases):
         return None
     return publish(store, settings, chains, card_numbers(settings.catalog_path), workshop.flow_run_id)
+
+
+def latest_verifiers(releases: Path) -> set[str] | None:
+    """Ids of the verifiers in the latest release on this machine; None where there is none."""
+    try:
+        text = (releases / "latest" / "manifest.json").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return {entry.verifier_id for entry in _Index.model_validate_json(text).tasks}
 
 
 def publish_key(chain: Chain, settings: Settings) -> PhaseKey:

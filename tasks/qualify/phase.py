@@ -19,7 +19,7 @@ VERSION = 1
 
 
 class Config(Record):
-    """Settings that change a verdict, and where the repository is read from."""
+    """Settings that change a verdict."""
 
     provider: str
     licences: tuple[str, ...]

@@ -132,8 +132,8 @@ def _write(writer: PhaseWriter, chain: Chain, card: Card, row: VerifierRow, cont
     whitelist = set(card.suite.spec.whitelist)
     results: list[TestResultRow] = []
     runs: list[TestRunRow] = []
-    for run in card.runs:
-        uri = writer.record(f"vectors/{run.name.replace('/', '~')}.json", run.verdict.vector)
+    for number, run in enumerate(card.runs, start=1):
+        uri = writer.record(f"vectors/{number:03d}-{run.kind}.json", run.verdict.vector)
         passed = len(run.verdict.vector.passed() & whitelist)
         runs.append(
             TestRunRow(

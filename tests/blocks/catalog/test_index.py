@@ -129,7 +129,11 @@ five_writes(store)
     report = index(store, settings)
     assert (report.manifests, report.waiting) == (int(committed), int(survived == 4))
     assert report.faults == () and count(settings, "candidates") == int(committed)
-    five_writes(store)
+    if committed:
+        with pytest.raises(TransientError, match="committed by another worker"):
+            five_writes(store)
+    else:
+        five_writes(store)
     report = index(store, settings)
     assert (report.manifests, report.waiting) == (int(not committed), 0)
     assert count(settings, "candidates") == count(settings, "history.redactions") == count(settings, "phase_runs") == 1
