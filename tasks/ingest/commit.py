@@ -57,6 +57,9 @@ def commit_contribution(
         record_crash(writer, broken.message)
         raise PermanentError(broken.message)
     manifests = tuple(_commit_candidate(store, item, candidate, flow_run_id) for candidate in result.candidates)
+    committed = find_committed(store, item)
+    if committed is not None:
+        return IngestCommit(contribution=committed, candidates=manifests)
     reason = ReasonCode.OK if result.candidates else _reason(result.refusals)
     message = _message(result)
     writer.rows(
