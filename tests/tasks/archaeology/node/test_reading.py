@@ -209,7 +209,7 @@ def test_equal_manifests_keep_the_lock_frozen() -> None:
     assert gather_sources(both, both, choose_manager(both, manifests["."]), manifests).is_frozen
 
 
-WORKSPACES = {
+WORKSPACES: dict[str, str | bytes] = {
     "package.json": manifest(workspaces=["packages/*"], scripts={"test": "turbo run test"}),
     "packages/core/package.json": json.dumps(
         {"name": "@k/core", "main": "dist/index.js", "scripts": {"build": "tsc"}, "dependencies": {"@k/base": "*"}}
