@@ -230,7 +230,7 @@ def test_a_daemon_cannot_touch_the_verdict(task: Task, subject_uid: int) -> None
 def test_a_daemon_that_kills_everything_of_its_user_is_ended(task: Task, subject_uid: int) -> None:
     code = (
         "import os, signal\nif os.fork() == 0:\n    os.setsid()\n    while True:\n        try:\n"
-        "            os.kill(-1, signal.SIGKILL)\n        except OSError:\n            pass\n"
+        "            os.kill(-1, signal.SIGKILL)\n        except OSError:\n            pass\nsignal.pause()\n"
     )
     task.write("src/calc/__init__.py", code + WRONG)
     result = task.grade()
