@@ -25,7 +25,7 @@ test-deep: setup ## Tests that build many kinds of projects, and hostile ones
 	$(BIN)/pytest -m deep
 
 unit: venv ## The tests that need no Docker, no Prefect and no S3 server
-	$(BIN)/pytest -m "not engine and not prefect and not s3 and not slow"
+	$(BIN)/pytest -n 2 -m "not engine and not prefect and not s3 and not slow"
 
 lint: venv ## ruff, mypy, import contracts
 	$(BIN)/ruff check

@@ -23,6 +23,8 @@ from blocks.records import Outcome, Phase, ReasonCode, VerifierRow
 from blocks.settings import Settings
 from tests.blocks.catalog.hand import contribute, five_writes, refuse, row, walk
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

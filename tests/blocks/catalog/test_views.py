@@ -12,6 +12,8 @@ from blocks.records import Outcome, Phase, ReasonCode
 from blocks.settings import Settings
 from tests.blocks.catalog.hand import contribute, refuse, run, walk
 
+pytestmark = pytest.mark.slow
+
 ENDS = {
     "c-ingested": (Phase.INGEST, Outcome.PASSED, ReasonCode.OK, "ingested"),
     "c-disqualified": (Phase.QUALIFY, Outcome.REJECTED, ReasonCode.OUTCOME_NOT_FOUND, "disqualified"),

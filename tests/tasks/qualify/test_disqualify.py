@@ -7,6 +7,8 @@ from tasks.qualify.aggregate import aggregate, qualify
 from tasks.qualify.disqualify import qualify_disqualifier
 from tests.tasks.qualify.kettle import BOILER, FIX_MESSAGE, PROMPT, Kettle, agent_session, prompt_session
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = QualifySettings()
 
 

@@ -10,6 +10,8 @@ from tasks.qualify.origin import qualify_origin
 from tests.history import MIT, git
 from tests.tasks.qualify.kettle import BASE, BOILER, TIMER, Kettle, agent_session, prompt_session
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = QualifySettings()
 
 

@@ -9,6 +9,8 @@ from tasks.qualify.outcome import qualify_outcome
 from tasks.qualify.verdict import Verdict
 from tests.tasks.qualify.kettle import BOILER, FIX, FIX_MESSAGE, FIXED_BOILER, Kettle, agent_session, prompt_session
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = QualifySettings()
 
 
