@@ -224,8 +224,16 @@ class Container:
             seconds=round(seconds, 3),
             out_of_memory=out_of_memory,
             written_limit=ending is Ending.WRITTEN,
-            container_ended=exit_code != 0 and not self._is_running(),
+            container_ended=exit_code != 0 and self._has_ended(killed=exit_code in (None, 137) and not timed_out),
         )
+
+    def _has_ended(self, *, killed: bool) -> bool:
+        """Whether the container is at its end. Where a command was killed, that may show a moment after it."""
+        for _ in range(20 if killed else 1):
+            if not self._is_running():
+                return True
+            time.sleep(0.05 if killed else 0)
+        return False
 
     def _expect_there(self) -> None:
         """A container that ended is a fact about its command; one that somebody removed is none."""

@@ -38,14 +38,15 @@ def renounce_privileges() -> None:
 def end_all(account: Account) -> bool:
     """End every process of the subject; False when some are still there after PATIENCE_SEC.
 
-    As root: kill(-1) by a child that has become the subject, again and again until /proc shows none. The child can be
-    killed by a daemon that does the same, so one try proves nothing; if the machine has no process left to give, the
-    ones seen are killed one by one. Not root: everything of ours that descends from this process.
+    As root: kill(-1) by a child that has become the subject, which no fork escapes, and those still seen one by one,
+    because a daemon that kills everything of its user may end that child first; again until /proc shows none. Not root: everything of ours that descends from this process.
     """
     limit = time.monotonic() + PATIENCE_SEC
     while True:
         if account.switch:
             _kill_as_subject(account)
+            for pid in _living(account.uid):
+                _kill(pid)
         else:
             for pid in _descendants():
                 _kill(pid)

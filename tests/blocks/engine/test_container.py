@@ -200,7 +200,7 @@ def test_files_go_in_and_out(box: Container) -> None:
     with pytest.raises(PermanentError, match="/absent"):
         box.get_tree("/absent", max_bytes=100)
     box.put_file("/tmp/new/secret", b"s", mode=0o400)
-    assert run(box, "stat -c %a:%u /tmp/new/secret; cat /tmp/new/secret || true").startswith("400:0\ncat:")
+    assert run(box, "stat -c %a:%u /tmp/new/secret; cat /tmp/new/secret 2>&1 || true").startswith("400:0\ncat:")
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         archive.addfile(tarfile.TarInfo("from-tar"))
