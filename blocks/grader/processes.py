@@ -39,7 +39,8 @@ def end_all(account: Account) -> bool:
     """End every process of the subject; False when some are still there after PATIENCE_SEC.
 
     As root: kill(-1) by a child that has become the subject, which no fork escapes, and those still seen one by one,
-    because a daemon that kills everything of its user may end that child first; again until /proc shows none. Not root: everything of ours that descends from this process.
+    because a daemon that kills everything of its user may end that child first; again until /proc shows none.
+    Not root: everything of ours that descends from this process.
     """
     limit = time.monotonic() + PATIENCE_SEC
     while True:
