@@ -54,6 +54,14 @@ install_packages() {
     apt_install "${packages[@]}"
 }
 
+# A daemon that was killed leaves its number behind; where another process has that number now, the next one would not start.
+forget_the_dead() {
+    local file
+    for file in /var/run/docker.pid /var/run/docker/containerd/containerd.pid; do
+        if [ -f "$file" ] && ! grep -qsE '^(dockerd|containerd)$' "/proc/$(cat "$file")/comm"; then as_root rm -f "$file"; fi
+    done
+}
+
 # Both are needed where no init system has done it: control groups, and a daemon that outlives this script.
 start_daemon() {
     local flags="$1"
@@ -72,6 +80,7 @@ start_engine() {
         if wait_for_answer 40; then return; fi
     fi
     if command -v cgroupfs-mount >/dev/null; then as_root cgroupfs-mount || true; fi
+    forget_the_dead
     start_daemon "" || start_daemon "--iptables=false --ip6tables=false --bridge=none " ||
         missing "dockerd does not start on this machine; the end of $log says why: $(tail -n 3 "$log" | tr '\n' ' ')"
 }
