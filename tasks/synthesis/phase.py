@@ -133,7 +133,9 @@ def _write(writer: PhaseWriter, chain: Chain, card: Card, row: VerifierRow, cont
     results: list[TestResultRow] = []
     runs: list[TestRunRow] = []
     for number, run in enumerate(card.runs, start=1):
-        name = f"hunk-{number}" if run.kind == "hunk" else run.name  # A hunk's name holds a path, which no key can take.
+        name = (
+            f"hunk-{number}" if run.kind == "hunk" else run.name
+        )  # A hunk's name holds a path, which no key can take.
         uri = writer.record(f"vectors/{name}.json", run.verdict.vector)
         passed = len(run.verdict.vector.passed() & whitelist)
         runs.append(
