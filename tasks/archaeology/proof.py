@@ -1,4 +1,4 @@
-"""Both states tested more than once, each time in a fresh container, before anything is said about a test."""
+"""Both states tested, more than once where a run is short, each time in a fresh container."""
 
 from dataclasses import dataclass
 

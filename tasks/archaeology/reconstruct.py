@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from blocks.engine import Engine
 from blocks.lake import ObjectStore
-from blocks.path_kinds import Split, split
 from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, Outcome, Phase, ReasonCode, ReconstructionRow
 from blocks.repositories import Repository
@@ -28,7 +27,6 @@ class Reconstruction:
     message: str
     obstacles: tuple[ObstacleRow, ...] = ()
     states: States | None = None
-    split: Split = field(default_factory=Split)
     recipe: Recipe | None = None
     before: TestVector | None = None
     after: TestVector | None = None
@@ -44,7 +42,6 @@ class _Dig:
     end_commit: str
     obstacles: list[ObstacleRow] = field(default_factory=list)
     states: States | None = None
-    split: Split = field(default_factory=Split)
     recipe: Recipe | None = None
     before: TestVector | None = None
     after: TestVector | None = None
@@ -84,7 +81,7 @@ class _Dig:
             reason_code=reason_code,
         )
         return Reconstruction(
-            row, message, tuple(self.obstacles), self.states, self.split, self.recipe, self.before, self.after,
+            row, message, tuple(self.obstacles), self.states, self.recipe, self.before, self.after,
             compared, self.patch,
         )  # fmt: skip
 
@@ -133,7 +130,6 @@ def reconstruct(
 
 def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:
     assert dig.states is not None
-    dig.split = split(changed(dig.states.start, dig.states.solution))
     dig.patch = repository.diff(parent, dig.end_commit)
     for change in repository.changes(dig.end_commit):
         dig.insertions += change.insertions
