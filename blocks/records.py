@@ -374,7 +374,7 @@ class RolloutRow(Row):
 
 
 class CostRow(Row):
-    """A measured cost of a phase: kind is e.g. wall_seconds, container_seconds, stored_bytes."""
+    """A measured cost of a phase: kind is e.g. cpu_seconds (of its containers), containers, unique_bytes."""
 
     table = "costs"
     candidate_id: str

@@ -10,6 +10,7 @@ from blocks.catalog import query
 from blocks.engine import Engine, Owner
 from blocks.engine.retention import LastUse, make_room
 from blocks.lake import ObjectStore, open_store
+from blocks.records import CostRow, Phase
 from blocks.repositories import MirrorCache
 from blocks.settings import Settings, load_settings
 
@@ -38,6 +39,14 @@ class Workshop:
         engine = Engine.connect(self.settings.engine, Owner.current(self.flow_run_id))
         engine.last_use = self.last_use
         return engine
+
+    def engine_costs(self, candidate_id: str, phase: Phase) -> list[CostRow]:
+        """What the containers of this workshop took."""
+        usage = self.engine.usage
+        taken = {"containers": float(usage.containers), "cpu_seconds": round(usage.cpu_seconds, 3)}
+        return [
+            CostRow(candidate_id=candidate_id, phase=phase, kind=kind, value=value) for kind, value in taken.items()
+        ]
 
     @property
     def last_use(self) -> LastUse:

@@ -20,6 +20,7 @@ from blocks.engine.settle import end_stragglers, oom_kills
 from blocks.engine.spec import ContainerSpec, ExecResult
 from blocks.engine.stream import ExecStream
 from blocks.engine.transcript import Transcript
+from blocks.engine.usage import Usage, cpu_seconds
 from blocks.engine.watch import Ending, Watch
 from blocks.errors import EnvmillError
 from blocks.trees import File, Tree
@@ -41,6 +42,7 @@ class Container:
         *,
         written_bytes: int,
         log_bytes: int,
+        usage: Usage,
         transcript: Transcript | None = None,
     ) -> None:
         self.id = container_id
@@ -50,6 +52,7 @@ class Container:
         self._api = api
         self._written_bytes = written_bytes
         self._log_bytes = log_bytes
+        self._usage = usage
         self._transcript = transcript
         self._oom_kills = 0
 
@@ -158,6 +161,7 @@ class Container:
 
     def remove(self) -> None:
         """End and remove. What cannot be removed now is left to the reaper and logged."""
+        self._usage.ended(cpu_seconds(self._api, self.id))
         try:
             with engine_faults("removing a container"):
                 self._api.remove_container(self.id, force=True, v=True)

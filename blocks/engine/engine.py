@@ -6,7 +6,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import IO, Any, BinaryIO
 
 import docker
@@ -23,6 +22,7 @@ from blocks.engine.raw import inspect_image
 from blocks.engine.retention import LastUse
 from blocks.engine.spec import UNPRIVILEGED, ContainerSpec, Network, Role
 from blocks.engine.transcript import Transcript
+from blocks.engine.usage import Usage
 from blocks.errors import PermanentError, ServiceMissingError
 from blocks.owner import Owner
 from blocks.settings import EngineSettings
@@ -47,8 +47,8 @@ class Engine:
         """Where uses of images are noted, for retention."""
         self._transcript: Transcript | None = None
         self._outbound: str | None = None
-        self._started = 0
-        self._counting = Lock()
+        self.usage = Usage()
+        """What the containers of this connection took."""
 
     @classmethod
     def connect(cls, settings: EngineSettings, owner: Owner) -> "Engine":
@@ -95,6 +95,7 @@ class Engine:
             user,
             written_bytes=written_mb << 20,
             log_bytes=self.settings.log_mb << 20,
+            usage=self.usage,
             transcript=self._transcript,
         )
         try:
@@ -105,8 +106,7 @@ class Engine:
         except BaseException:
             container.remove()
             raise
-        with self._counting:
-            self._started += 1
+        self.usage.started()
         if self.last_use:
             self.last_use.note(spec.image)
         return container
@@ -128,7 +128,7 @@ class Engine:
 
     def started_count(self) -> int:
         """Containers this object has started."""
-        return self._started
+        return self.usage.containers
 
     def image_id(self, reference: str) -> str | None:
         """Id of an image, or None where the engine does not have it."""

@@ -7,9 +7,8 @@ WITH runs AS (
 measured AS (
     SELECT
         candidate_id,
-        sum(value) FILTER (kind = 'wall_seconds') AS wall_seconds,
-        sum(value) FILTER (kind = 'container_seconds') AS container_seconds,
-        sum(value) FILTER (kind = 'stored_bytes') AS stored_bytes
+        sum(value) FILTER (kind = 'cpu_seconds') AS cpu_seconds,
+        sum(value) FILTER (kind = 'containers') AS containers
     FROM main.costs GROUP BY candidate_id
 ),
 models AS (
@@ -26,9 +25,8 @@ SELECT
     runs.run_seconds,
     (SELECT sum(run_seconds) FROM runs WHERE candidate_id NOT IN (SELECT candidate_id FROM main.environments))
         / count(*) OVER () AS dropped_seconds,
-    measured.wall_seconds,
-    measured.container_seconds,
-    measured.stored_bytes,
+    measured.cpu_seconds,
+    measured.containers,
     e.size_bytes,
     e.unique_bytes,
     models.model_usd

@@ -6,7 +6,7 @@ from blocks.lake import PhaseWriter
 from blocks.path_kinds import PathKind, kind_of, split
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths
-from blocks.records import CostRow, OutcomeRow, Phase, Record
+from blocks.records import OutcomeRow, Phase, Record
 from blocks.settings import Settings
 from blocks.trees import pack
 from blocks.workshop import Workshop
@@ -45,18 +45,14 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
         if vector is not None:
             transcript.note(f"\n== tests of the {name}: end of their output\n{vector.log_tail}")
     writer.object(LOG, transcript.content() or found.message.encode())
-    _write(writer, found, workshop.engine.started_count())
+    writer.rows(workshop.engine_costs(chain.candidate_id, Phase.ARCHAEOLOGY))
+    _write(writer, found)
     return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
 
 
-def _write(writer: PhaseWriter, found: Reconstruction, containers: int) -> None:
+def _write(writer: PhaseWriter, found: Reconstruction) -> None:
     writer.rows([found.row])
     writer.rows(found.obstacles)
-    writer.rows(
-        [
-            CostRow(candidate_id=found.row.candidate_id, phase=Phase.ARCHAEOLOGY, kind="containers", value=containers),
-        ]
-    )
     if found.states is not None:
         states = found.states
         writer.object("start.tar", pack(states.start))

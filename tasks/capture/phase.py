@@ -10,7 +10,7 @@ from blocks.builder.solution import solution_files
 from blocks.chain import Chain
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
-from blocks.records import CostRow, EnvironmentRow, Outcome, Phase, ReasonCode, Record, RolloutRow, VerifierRow
+from blocks.records import EnvironmentRow, Outcome, Phase, ReasonCode, Record, RolloutRow, VerifierRow
 from blocks.session import Session
 from blocks.settings import Settings
 from blocks.trees import Tree
@@ -92,10 +92,7 @@ class _Capture:
     def commit_rows(self) -> None:
         """Write the rows of all runs."""
         self.writer.rows(self.rows)
-        containers = self.workshop.engine.started_count()
-        self.writer.rows(
-            [CostRow(candidate_id=self.chain.candidate_id, phase=Phase.CAPTURE, kind="containers", value=containers)]
-        )
+        self.writer.rows(self.workshop.engine_costs(self.chain.candidate_id, Phase.CAPTURE))
 
     def _grade(self, workspace: Tree) -> Verdict:
         timeout_sec = self.workshop.settings.timeouts.tests_sec

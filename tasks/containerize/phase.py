@@ -7,7 +7,7 @@ from blocks.chain import Chain
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Recipe
-from blocks.records import CostRow, EnvironmentRow, Outcome, Phase, ReasonCode, ReconstructionRow
+from blocks.records import EnvironmentRow, Outcome, Phase, ReasonCode, ReconstructionRow
 from blocks.settings import Settings
 from blocks.trees import Tree, pack
 from blocks.workshop import Workshop
@@ -69,12 +69,7 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
         log_uri=log_uri,
     )
     writer.rows([row])
-    writer.rows(
-        [
-            CostRow(candidate_id=chain.candidate_id, phase=Phase.CONTAINERIZE, kind=kind, value=value)
-            for kind, value in (("containers", engine.started_count()), ("unique_bytes", row.unique_bytes))
-        ]
-    )
+    writer.rows(workshop.engine_costs(chain.candidate_id, Phase.CONTAINERIZE))
     if hits:
         found = "; ".join(f"{hit.kind} at {hit.path} ({hit.evidence})" for hit in hits[:5])
         return Decision(

@@ -59,7 +59,7 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
 
     card = measure(ingredients, compared, workshop.settings.gates, one)
     row = _card_row(card, environment, chain.candidate_id)
-    _write(writer, chain, card, row, workshop.engine.started_count())
+    _write(writer, chain, card, row, workshop.engine_costs(chain.candidate_id, Phase.SYNTHESIS))
     outcome = Outcome.PASSED if card.reason_code is ReasonCode.OK else Outcome.REJECTED
     noticed = f", {row.hunks_detected} of {row.hunks_required} hunks noticed" if row.hunks_required is not None else ""
     return Decision(outcome=outcome, reason_code=card.reason_code, message=card.message + noticed)
@@ -127,7 +127,7 @@ def _worst(card: Card, kind: str) -> float | None:
     return max(known) if kind == "nop" else min(known)
 
 
-def _write(writer: PhaseWriter, chain: Chain, card: Card, row: VerifierRow, containers: int) -> None:
+def _write(writer: PhaseWriter, chain: Chain, card: Card, row: VerifierRow, costs: list[CostRow]) -> None:
     writer.rows([row])
     whitelist = set(card.suite.spec.whitelist)
     results: list[TestResultRow] = []
@@ -156,7 +156,7 @@ def _write(writer: PhaseWriter, chain: Chain, card: Card, row: VerifierRow, cont
     writer.rows(runs)
     writer.rows(
         [
-            CostRow(candidate_id=chain.candidate_id, phase=Phase.SYNTHESIS, kind="containers", value=containers),
+            *costs,
             *(
                 CostRow(
                     candidate_id=chain.candidate_id,

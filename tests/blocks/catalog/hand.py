@@ -125,7 +125,7 @@ def run(
     writer = PhaseWriter(store, key, flow_run_id=f"flow-{candidate_id}-{phase}")
     for rows in phase_rows(store, key, outcome, reason):
         writer.rows(rows)
-    writer.rows([row(CostRow, candidate_id=candidate_id, phase=phase, kind="wall_seconds", value=2.0)])
+    writer.rows([row(CostRow, candidate_id=candidate_id, phase=phase, kind="cpu_seconds", value=2.0)])
     return commit_phase(writer, outcome, reason, f"{phase} {outcome}")
 
 

@@ -101,8 +101,8 @@ def test_what_is_ready_what_it_took_and_how_hard_it_is(world: Settings) -> None:
     assert set(ready) == {"c-verified", "c-captured", "c-published"}
     assert [ready["c-published"]["release"], ready["c-captured"]["release"]] == ["2026.1", None]
     cost = {str(row["candidate_id"]): row for row in rows(world, "FROM cost_per_environment")}
-    assert cost["c-published"]["wall_seconds"] == 14.0 and cost["c-published"]["model_usd"] == 0.5
-    assert "c-unbuilt" not in cost and cost["c-built"]["container_seconds"] is None
+    assert cost["c-published"]["cpu_seconds"] == 14.0 and cost["c-published"]["model_usd"] == 0.5
+    assert "c-unbuilt" not in cost and cost["c-built"]["containers"] is None
     hard = {str(row["candidate_id"]): row for row in rows(world, "FROM difficulty")}
     assert (hard["c-published"]["model_runs"], hard["c-published"]["solve_rate"]) == (3, 0.5)
     assert (hard["c-built"]["model_runs"], hard["c-built"]["solve_rate"], hard["c-built"]["lines_changed"]) == (
