@@ -6,7 +6,7 @@ from blocks.lake import PhaseWriter
 from blocks.path_kinds import PathKind, kind_of, split
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths
-from blocks.records import OutcomeRow, Phase, Record
+from blocks.records import CostRow, OutcomeRow, Phase, Record
 from blocks.settings import Settings
 from blocks.trees import pack
 from blocks.workshop import Workshop
@@ -45,7 +45,8 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
         if vector is not None:
             transcript.note(f"\n== tests of the {name}: end of their output\n{vector.log_tail}")
     writer.object(LOG, transcript.content() or found.message.encode())
-    writer.rows(workshop.engine_costs(chain.candidate_id, Phase.ARCHAEOLOGY))
+    tries = CostRow(candidate_id=chain.candidate_id, phase=Phase.ARCHAEOLOGY, kind="tries", value=found.tries)
+    writer.rows([*workshop.engine_costs(chain.candidate_id, Phase.ARCHAEOLOGY), tries])
     _write(writer, found)
     return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
 

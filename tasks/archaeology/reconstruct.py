@@ -32,6 +32,8 @@ class Reconstruction:
     after: TestVector | None = None
     comparison: StateComparison | None = None
     patch: str = ""
+    tries: int = 0
+    """Plans that were built and tested."""
 
 
 @dataclass
@@ -50,6 +52,7 @@ class _Dig:
     patch: str = ""
     insertions: int = 0
     deletions: int = 0
+    tries: int = 0
 
     def obstacle(self, symptom: str, remedy: str, *, resolved: bool) -> None:
         self.obstacles.append(
@@ -82,7 +85,7 @@ class _Dig:
         )
         return Reconstruction(
             row, message, tuple(self.obstacles), self.states, self.recipe, self.before, self.after,
-            compared, self.patch,
+            compared, self.patch, self.tries,
         )  # fmt: skip
 
 
@@ -140,7 +143,7 @@ def _build(dig: _Dig, bench: Bench, planned: Planned, repository: str) -> Recons
     assert dig.states is not None and dig.recipe is not None
     repaired = repair(bench, planned, dig.states, repository)
     trial = repaired.trial
-    dig.recipe = trial.recipe
+    dig.recipe, dig.tries = trial.recipe, repaired.tries
     dig.obstacles.extend(repaired.obstacles)
     if trial.reason_code is not None:
         unavailable = trial.reason_code is ReasonCode.RUNTIME_NOT_AVAILABLE

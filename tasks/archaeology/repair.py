@@ -68,6 +68,8 @@ class Repaired:
 
     trial: Trial
     obstacles: tuple[ObstacleRow, ...]
+    tries: int
+    """Plans that were built and tested, the first one among them."""
     fixes: tuple[Fix, ...] = ()
 
 
@@ -104,6 +106,7 @@ def repair(bench: Bench, planned: Planned, states: States, repository: str) -> R
     work = _Workbench(bench, states, read_remedies())
     best = current = try_plan(bench, planned, states)
     work.obstacles.extend(best.obstacles)
+    tries = 1
     good: tuple[Fix, ...] = ()
     made: tuple[Fix, ...] = ()
     for attempt in range(1, MOST_ROUNDS + 1):
@@ -116,13 +119,14 @@ def repair(bench: Bench, planned: Planned, states: States, repository: str) -> R
         if mended is None:
             break
         trial = try_plan(bench, mended, states)
+        tries += 1
         better = trial.score > best.score
         work.note(fixes, attempt, resolved=better)
         work.obstacles.extend(row for row in trial.obstacles if row not in work.obstacles)
         current, made = trial, (*made, *fixes)
         if better:
             best, good = trial, made
-    return Repaired(best, tuple(work.obstacles), good)
+    return Repaired(best, tuple(work.obstacles), tries, good)
 
 
 def try_plan(bench: Bench, planned: Planned, states: States) -> Trial:
