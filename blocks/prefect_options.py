@@ -13,6 +13,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import exponential_backoff
 
 from blocks.errors import is_transient
+from blocks.lake import LeaseLostError
 
 
 class TaskOptions(TypedDict):
@@ -47,14 +48,14 @@ def note_start(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> No
         ids.add(task_run.id)
 
 
-def worth_a_retry(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:
-    """Prefect's retry condition: the task raised something transient."""
+async def worth_a_retry(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:
+    """Prefect's retry condition: the task raised something transient. A lease that went to another worker stays there.
+
+    Async as the tasks are: their engine awaits it, and `state.result()` would only make a coroutine there.
+    """
     del task, task_run
-    try:
-        state.result()
-    except BaseException as error:  # noqa: BLE001 - a condition looks at whatever was raised and only answers
-        return is_transient(error)
-    return False
+    error = await state.aresult(raise_on_failure=False)
+    return isinstance(error, BaseException) and is_transient(error) and not isinstance(error, LeaseLostError)
 
 
 RETRY: TaskOptions = {
