@@ -2,8 +2,8 @@
 
     python -m bench.build data/corpus/*.toml --mirrors FOLDER --home FOLDER [--only OWNER/NAME] [--through PHASE] [--forget]
 
-`--mirrors` is as for bench.corpus. `--home` keeps lake, catalog and `build.jsonl`, a line for each repository that is done; a broken run goes on after those.
-Qualify is left out: the outcome is the one the rule draws, or the list names.
+`--mirrors` is as for bench.corpus. `--home` keeps lake, catalog and `build.jsonl`, a line for each repository that is
+done; a broken run goes on after those. Qualify is left out: the outcome is the one the rule draws, or the list names.
 
 Cold: nothing of this repository is there, no package, no resolution, no dependency layer. That holds only where home and
 engine have not seen these repositories; `--forget` removes every dependency and environment image of the engine first.
