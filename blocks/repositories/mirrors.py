@@ -1,5 +1,5 @@
-"""A cache of bare mirrors, one per public identity. Only branches and tags are taken: what lies under other refs (pull
-requests of strangers) is not public history of the project.
+"""A cache of bare mirrors, one per public identity. Branches and tags are taken whole; what lies under other refs (pull
+requests of strangers) is not public history of the project, and comes only commit by commit (`unlisted.py`).
 """
 
 import fcntl
@@ -10,42 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from blocks.errors import PermanentError, TransientError
-from blocks.records import Record
+from blocks.repositories import unlisted
 from blocks.repositories.address import normalise
-from blocks.repositories.git import GitError, GitResult, ObjectsMissingError, git_output, run_git
+from blocks.repositories.git import GitError, ObjectsMissingError, git_output, run_git
 from blocks.repositories.repository import Repository
 from blocks.repositories.salvage import copy_objects
+from blocks.repositories.sources import MirrorMap, Remote, RepositoryUnreachableError, Source
 
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-_URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
-_PASSING = re.compile(
-    r"could not resolve host|(failed|couldn't|could not) (to )?connect|connection (refused|reset|closed)|timed out"
-    r"|early eof|rpc failed|temporary failure|returned error: (429|5\d\d)|unexpected disconnect|remote end hung up"
-    r"|network is unreachable|gnutls|ssl_",
-    re.IGNORECASE,
-)
+_OWN_REFS = "refs/envmill/"
 _MISSING = re.compile(
     r"unable to read|missing (blob|tree|object)|could not read|bad object|pack-objects died|not our ref"
 )
-
-
-class RepositoryUnreachableError(PermanentError):
-    """There is no such repository for us: unknown address, no access without credentials, no Git data."""
-
-
-class RepositoryUnavailableError(TransientError):
-    """The repository could not be reached this time."""
-
-
-class Source(Record):
-    """Where a repository is read from: a URL, or a local folder or bundle."""
-
-    address: str
-    local: bool
-    protocols: str
-    """What git may speak (GIT_ALLOW_PROTOCOL): an address from a contribution gets https only, one that the operator
-    wrote into the mirror map what mirrors use."""
+_PIN_SEC = 300.0
 
 
 class MirrorCache:
@@ -65,11 +42,15 @@ class MirrorCache:
         self.root = root.absolute()
         self.timeout_sec = timeout_sec
         self.max_pack_bytes = max_pack_bytes
-        self._exact = {normalise(key): value for key, value in mirrors.items() if not key.endswith("/")}
-        self._prefixes = {key: value for key, value in mirrors.items() if key.endswith("/")}
+        self._map = MirrorMap(mirrors)
 
-    def open(self, identity: str) -> Repository:
+    def open(self, identity: str, *, commit: str | None = None) -> Repository:
         """The mirror of this repository, as new as its source is now.
+
+        Args:
+            identity: its address.
+            commit: a revision that is needed; where no branch or tag holds it, it is looked for as `unlisted.bring` says.
+                The repository's `search` tells how that went; it is no error where there is no such commit.
 
         Raises:
             UsageError: `identity` is no repository address.
@@ -77,90 +58,114 @@ class MirrorCache:
             RepositoryUnavailableError: the network or the source failed; worth a retry.
         """
         identity = normalise(identity)
-        source = self.source(identity)
-        name = hashlib.sha256(f"{identity}\0{source.address}".encode()).hexdigest()[:24]
+        remote = self._remote(identity)
+        name = self._name(identity, remote.source)
         path = self.root / name
         with self._locked(name):
             if path.is_dir():
-                self._refresh(path, source, identity)
+                self._refresh(path, remote)
             else:
-                self._create(path, source, identity)
-        return Repository(identity, path)
+                self._create(path, remote)
+            repository = Repository(identity, path, siblings=self)
+            if commit is not None:
+                repository.search = self._find(repository, remote, commit)
+        return repository
+
+    def pinned(self, identity: str, commit: str) -> Repository:
+        """A repository that has this one commit, and its history only where the source gives nothing less.
+
+        What was fetched once is read without asking the source again.
+
+        Raises:
+            ValueError: `commit` is not a full id.
+            UsageError, RepositoryUnreachableError, RepositoryUnavailableError: as `open`; also where the source lacks it.
+        """
+        identity = normalise(identity)
+        if not re.fullmatch(r"[0-9a-f]{40}", commit):
+            raise ValueError(f"{commit[:80]!r} is not a full commit id")
+        remote = self._remote(identity, timeout_sec=min(self.timeout_sec, _PIN_SEC))
+        name = f"{self._name(identity, remote.source)}-pins"
+        path = self.root / name
+        with self._locked(name):
+            if not path.is_dir():
+                self._init(path)
+            if not unlisted.is_commit(path, commit):
+                unlisted.fetch_alone(remote, path, commit)
+            if unlisted.is_commit(path, commit):
+                return Repository(identity, path, siblings=self)
+        whole = self.open(identity, commit=commit)
+        if whole.resolve(commit) is None:
+            told = "; ".join(whole.search.said) if whole.search else ""
+            raise RepositoryUnreachableError(f"{identity}: its source has no commit {commit} ({told})")
+        return whole
 
     def source(self, identity: str) -> Source:
         """Where `identity` is read from: its own entry of the mirror map, the longest prefix, else itself."""
-        found = self._exact.get(identity)
-        if found is None:
-            prefix = max((key for key in self._prefixes if identity.startswith(key)), key=len, default=None)
-            if prefix is None:
-                return Source(address=identity, local=False, protocols="https")
-            found = self._prefixes[prefix].rstrip("/") + "/" + identity.removeprefix(prefix)
-        if _URL.match(found) and not found.startswith("file://"):
-            return Source(address=found, local=False, protocols="https:http:ssh:git")
-        folder = Path(found.removeprefix("file://")).expanduser().absolute()
-        if not folder.exists():
-            folder = next((alt for end in (".git", ".bundle") if (alt := Path(f"{folder}{end}")).exists()), folder)
-        return Source(address=str(folder), local=True, protocols="file")
+        return self._map.source(identity)
 
-    def _create(self, path: Path, source: Source, identity: str) -> None:
+    def _remote(self, identity: str, timeout_sec: float | None = None) -> Remote:
+        return Remote(identity, self.source(identity), timeout_sec or self.timeout_sec, self.max_pack_bytes)
+
+    @staticmethod
+    def _name(identity: str, source: Source) -> str:
+        return hashlib.sha256(f"{identity}\0{source.address}".encode()).hexdigest()[:24]
+
+    @staticmethod
+    def _find(repository: Repository, remote: Remote, revision: str) -> unlisted.Search:
+        known = repository.resolve(revision)
+        if known is None:
+            return unlisted.bring(remote, repository.path, revision)
+        if not repository.is_held(known):
+            unlisted.keep(repository.path, known, unlisted.LEFT)
+        return unlisted.Search(commit=known)
+
+    @staticmethod
+    def _init(path: Path) -> None:
+        result = run_git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", str(path)])
+        if result.code:
+            raise GitError(f"{path}: git init failed: {result.errors}")
+
+    def _create(self, path: Path, remote: Remote) -> None:
         started = path.with_suffix(".new")
         shutil.rmtree(started, ignore_errors=True)
-        result = run_git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", str(started)])
-        if result.code:
-            raise GitError(f"{started}: git init failed: {result.errors}")
+        self._init(started)
         try:
-            self._refresh(started, source, identity)
+            self._refresh(started, remote)
             started.rename(path)
         finally:
             shutil.rmtree(started, ignore_errors=True)
 
-    def _refresh(self, path: Path, source: Source, identity: str) -> None:
-        wanted = self._remote_refs(source, identity)
+    def _refresh(self, path: Path, remote: Remote) -> None:
+        wanted = self._remote_refs(remote)
         if not any(name.startswith("refs/heads/") for name in wanted):
             raise RepositoryUnreachableError(
-                f"{identity}: its source has no branch; check the address or the mirror map"
+                f"{remote.identity}: its source has no branch; check the address or the mirror map"
             )
         if wanted == _local_refs(path):
             return
-        fetched = self._ask(
+        fetched = remote.ask(
             ["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
-             "--update-shallow", "--", source.address, *_REFSPECS],
-            source, git_dir=path,
+             "--update-shallow", "--", remote.source.address, *_REFSPECS],
+            path,
         )  # fmt: skip
         if fetched.code == 0:
             return
-        if source.local and _MISSING.search(fetched.errors):
-            copy_objects(Path(source.address), path, wanted)
+        if remote.source.local and _MISSING.search(fetched.errors):
+            copy_objects(Path(remote.source.address), path, wanted)
             return
-        raise self._fault(fetched, source, identity)
+        raise remote.fault(fetched)
 
-    def _remote_refs(self, source: Source, identity: str) -> dict[str, str]:
+    def _remote_refs(self, remote: Remote) -> dict[str, str]:
+        source = remote.source
         if source.local and not Path(source.address).exists():
-            raise RepositoryUnreachableError(f"{identity}: its mirror {source.address} is not there; correct `mirrors`")
-        listed = self._ask(["ls-remote", "--refs", "--heads", "--tags", "--", source.address], source)
+            raise RepositoryUnreachableError(
+                f"{remote.identity}: its mirror {source.address} is not there; correct `mirrors`"
+            )
+        listed = remote.ask(["ls-remote", "--refs", "--heads", "--tags", "--", source.address])
         if listed.code:
-            raise self._fault(listed, source, identity)
+            raise remote.fault(listed)
         pairs = (line.split("\t", 1) for line in listed.output.decode("utf-8", "surrogateescape").splitlines())
         return {name: sha for sha, name in pairs}
-
-    def _ask(self, arguments: list[str], source: Source, git_dir: Path | None = None) -> GitResult:
-        if source.address.startswith("-"):
-            raise RepositoryUnreachableError(f"mirror {source.address!r}: not a URL, folder or bundle")
-        return run_git(
-            arguments,
-            git_dir=git_dir,
-            protocols=source.protocols,
-            timeout_sec=self.timeout_sec,
-            max_file_bytes=self.max_pack_bytes,
-        )
-
-    def _fault(self, result: GitResult, source: Source, identity: str) -> PermanentError | TransientError:
-        told = re.sub(r"//[^/@\s]*@", "//", result.errors[-300:])
-        if not source.local and _PASSING.search(result.errors):
-            return RepositoryUnavailableError(f"{identity}: could not be fetched this time ({told}); run again")
-        return RepositoryUnreachableError(
-            f"{identity}: cannot be read without credentials ({told}); check the address or give a mirror in `mirrors`"
-        )
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
@@ -176,4 +181,4 @@ def _local_refs(path: Path) -> dict[str, str]:
     except ObjectsMissingError:
         return {}
     pairs = (line.split("\t", 1) for line in listed.decode("utf-8", "surrogateescape").splitlines())
-    return {name: sha for sha, name in pairs}
+    return {name: sha for sha, name in pairs if not name.startswith(_OWN_REFS)}

@@ -91,3 +91,43 @@ class TreeEntry(Record):
     """Bytes; None for a submodule and where the content is missing from the mirror."""
     readable_name: bool
     """False where the name is not UTF-8, so that `path` only shows it."""
+
+
+class Way(StrEnum):
+    """How a commit can be had."""
+
+    BRANCH = "branch"
+    TAG = "tag"
+    PULL = "pull"
+    """No branch or tag of the source holds it; a pull or merge request does."""
+    ID = "id"
+    """The source gives it when asked for its id: a branch of it is gone or was rewritten, or it is of a fork."""
+    LEFT = "left"
+    """Only the mirror still has it, from when it was fetched with something else."""
+    NONE = "none"
+    """Not at all."""
+
+
+class Reach(Record):
+    """How a commit can be had, and from where: names of branches, of tags, or of pull refs (`pull/7/head`), sorted."""
+
+    way: Way
+    names: tuple[str, ...] = ()
+
+    @property
+    def is_public_history(self) -> bool:
+        """Whether the project itself holds the commit in a branch or tag."""
+        return self.way in (Way.BRANCH, Way.TAG)
+
+
+class Submodule(Record):
+    """One submodule of a checkout."""
+
+    path: str
+    commit: str
+    """The pin: the commit that the tree names."""
+    repository: str | None
+    """Public identity; None where `.gitmodules` names none."""
+    files: int = 0
+    fault: str | None = None
+    """Why it could not be had; its folder is then empty."""

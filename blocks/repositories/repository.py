@@ -5,11 +5,13 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Protocol
 
 from blocks.repositories import snapshot
 from blocks.repositories.diffs import parse_changes, parse_patch, shown
 from blocks.repositories.git import EMPTY_TREE, GitError, ObjectsMissingError, git_output, run_git
 from blocks.repositories.records import Commit, FileChange, LineEdits, TreeEntry
+from blocks.repositories.unlisted import Search
 from blocks.trees import File
 
 MAX_TREE_BYTES = 1 << 30
@@ -23,6 +25,13 @@ _PATCH = ("--unified=0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no
           "--dst-prefix=b/", "--diff-algorithm=histogram")  # fmt: skip
 
 
+class Siblings(Protocol):
+    """Opens the repositories that this one refers to."""
+
+    def pinned(self, identity: str, commit: str) -> "Repository":
+        """A repository that has this one commit. Raises EnvmillError where it cannot be had."""
+
+
 class Repository:
     """One bare mirror. Commits are named by their full id, as `resolve` gives it.
 
@@ -30,9 +39,12 @@ class Repository:
     the question needs, and ValueError for an id that is not 40 hex digits.
     """
 
-    def __init__(self, identity: str, path: Path) -> None:
+    def __init__(self, identity: str, path: Path, siblings: Siblings | None = None) -> None:
         self.identity = identity
         self.path = path
+        self.siblings = siblings
+        self.search: Search | None = None
+        """How the commit that it was opened for was looked for."""
 
     def resolve(self, revision: str) -> str | None:
         """The full id of the commit that a full or shortened id, branch or tag names; None for anything else.
@@ -70,11 +82,18 @@ class Repository:
 
     def branches_containing(self, sha: str) -> tuple[str, ...]:
         """Names of the branches from which the commit can be reached, sorted."""
+        return self.refs_containing(sha, "refs/heads/")
+
+    def refs_containing(self, sha: str, prefix: str) -> tuple[str, ...]:
+        """Names, without the prefix, of the refs below it from which the commit can be reached, sorted."""
         listed = git_output(
-            ["for-each-ref", f"--contains={_full(sha)}", "--format=%(refname:lstrip=2)", "refs/heads/"],
-            git_dir=self.path,
+            ["for-each-ref", f"--contains={_full(sha)}", "--format=%(refname)", prefix], git_dir=self.path
         )
-        return tuple(sorted(shown(listed).splitlines()))
+        return tuple(sorted(name.removeprefix(prefix) for name in shown(listed).splitlines()))
+
+    def is_held(self, sha: str) -> bool:
+        """Whether any ref of the mirror reaches the commit."""
+        return bool(self.refs_containing(sha, "refs/"))
 
     def commits_after(self, sha: str, *, window_days: int) -> tuple[Commit, ...]:
         """Commits of any branch that are no ancestors of `sha` and were committed within `window_days` after it (by
