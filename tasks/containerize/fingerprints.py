@@ -15,6 +15,8 @@ _MIN_CHARACTERS = 40
 _MIN_FILE_BYTES = 64
 _LICENCE = re.compile(r"(^|/)(un)?(licen[cs]e|copying|notice)[^/]*$", re.I)
 """Texts that many projects share word for word: a copy says nothing of the solution."""
+_LOCK = re.compile(r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|[^/]+\.lock)$")
+"""Facts of an index, which other lock files hold too: only the whole file says anything of the outcome."""
 _NAME = re.compile(rb"[A-Za-z_$][A-Za-z0-9_$]{5,}")
 _TELLING_NAME = re.compile(rb"[^_]_+[^_]|[a-z][A-Z]|.{12}")
 _EDGE = b" \t\r\n\f\v{}()[]<>;,\"'`+-*/|#&~^"
@@ -87,7 +89,7 @@ def fingerprint(start: Tree, revealed: Tree) -> Fingerprints:
         before = start.get(path)
         if before == file or file.link is not None or _LICENCE.search(path):
             continue
-        content = file.content if _is_text(file.content) else b""
+        content = file.content if _is_text(file.content) and not _LOCK.search(path) else b""
         for window in as_text.windows(content):
             found.setdefault(window[0], set()).add(window)
         files.append(

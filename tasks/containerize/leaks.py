@@ -1,8 +1,8 @@
 """The leak scan: no Git, no solution, no hidden test, no fixed release, no trace of this machine in any layer of an image."""
 
+import itertools
 import json
 import posixpath
-import re
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,17 +10,18 @@ from typing import IO
 
 from blocks.records import Record
 from blocks.trees import Tree
+from tasks.containerize.authorship import below_packages
 from tasks.containerize.contents import MAX_BYTES, views
 from tasks.containerize.fingerprints import Fingerprints, match
 from tasks.containerize.git_traces import names_remote, trace, version_control
 from tasks.containerize.machine_traces import holds_certificate, machine_variables
-from tasks.containerize.matching import Matcher, strings_of
+from tasks.containerize.matching import Found, Matcher, strings_of
 from tasks.containerize.releases import OwnReleases
 
 _WORKSPACE = "app/"
 _MAX_HITS = 200
-_THIRD_PARTY = re.compile(r"(^|/)(site-packages|dist-packages|node_modules)/")
-
+_MAX_DOUBTS = 2000
+"""Files whose findings rest on names wait for the end; more are settled by what is known until then."""
 
 _RANK = (
     "git", "own_release", "solution_lines", "solution_bytecode", "solution_names", "solution_file", "commit_id",
@@ -36,6 +37,14 @@ class LeakHit(Record):
     layer: str
     path: str
     evidence: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Something found in a file, or in what the file holds."""
+
+    found: Found
+    path: str
 
 
 @dataclass(frozen=True)
@@ -82,10 +91,30 @@ def scan_layers(
     known = {f"{_WORKSPACE}{path}": file.content for path, file in (start or {}).items()}
     wanted = Wanted(Matcher(prints), prints, project, tuple(remotes), tuple(secrets), certificates, known)
     hits: list[LeakHit] = []
+    doubts: list[tuple[str, list[Trace]]] = []
     for name, stream in layers:
-        found = _scan_document(name, stream, wanted) if name.startswith("json/") else _scan_layer(name, stream, wanted)
-        hits += list(found)[: _MAX_HITS - len(hits)]
+        if name.startswith("json/"):
+            _add(hits, _scan_document(name, stream, wanted))
+            continue
+        for traces in _scan_layer(stream, wanted):
+            if any(trace.found.names for trace in traces) and len(doubts) < _MAX_DOUBTS:
+                doubts.append((name, traces))
+            else:
+                _add(hits, _first(name, traces, wanted))
+    for name, traces in doubts:
+        _add(hits, _first(name, traces, wanted))
     return hits
+
+
+def _add(hits: list[LeakHit], found: Iterable[LeakHit]) -> None:
+    hits.extend(itertools.islice(found, max(0, _MAX_HITS - len(hits))))
+
+
+def _first(layer: str, traces: Iterable[Trace], wanted: Wanted) -> Iterator[LeakHit]:
+    """Of what was found in one file, what says best what it is."""
+    standing = [each for each in traces if wanted.matcher.stands(each.found)]
+    for best in sorted(standing, key=lambda each: _RANK.index(each.found.kind))[:1]:
+        yield LeakHit(kind=best.found.kind, layer=layer, path=best.path, evidence=best.found.evidence)
 
 
 def scan_text(where: str, text: str, prints: Fingerprints, *, secrets: Iterable[str] = ()) -> list[LeakHit]:
@@ -111,7 +140,8 @@ def _scan_document(name: str, stream: IO[bytes], wanted: Wanted) -> Iterator[Lea
         document, text = None, content.decode("utf-8", "replace")
     yield from scan_text(name, text, wanted.prints, secrets=wanted.secrets)
     for _, inner in views(name, text.encode()):
-        if found := wanted.matcher.find(name, inner):
+        found = wanted.matcher.find(name, inner)
+        if found and wanted.matcher.stands(found):
             if match(wanted.prints, text) is None:
                 yield LeakHit(kind=found.kind, layer="text", path=name, evidence=found.evidence)
             break
@@ -120,7 +150,8 @@ def _scan_document(name: str, stream: IO[bytes], wanted: Wanted) -> Iterator[Lea
         yield LeakHit(kind="machine_variable", layer="text", path=name, evidence=variable)
 
 
-def _scan_layer(layer: str, stream: IO[bytes], wanted: Wanted) -> Iterator[LeakHit]:
+def _scan_layer(stream: IO[bytes], wanted: Wanted) -> Iterator[list[Trace]]:
+    """What was found, file by file."""
     releases = OwnReleases(wanted.project)
     folders: set[str] = set()
     with tarfile.open(fileobj=stream, mode="r|*") as archive:
@@ -128,50 +159,45 @@ def _scan_layer(layer: str, stream: IO[bytes], wanted: Wanted) -> Iterator[LeakH
             path = posixpath.normpath(entry.name)
             if folder := version_control(path):
                 if folder not in folders:
-                    yield LeakHit(kind="git", layer=layer, path=path, evidence="a Git folder or object")
+                    yield [Trace(Found("git", "a Git folder or object"), path)]
                 folders.add(folder)
                 continue
             reader = archive.extractfile(entry) if entry.isreg() else None
-            if reader is None:
-                continue
-            found = sorted(
-                _look(path, reader.read(MAX_BYTES), releases, wanted), key=lambda trace: _RANK.index(trace[0])
-            )
-            for kind, evidence, inner in found[:1]:
-                yield LeakHit(kind=kind, layer=layer, path=inner, evidence=evidence)
+            if reader is not None and (traces := list(_look(path, reader.read(MAX_BYTES), releases, wanted))):
+                yield traces
     for path, evidence in releases.finish():
-        yield LeakHit(kind="own_release", layer=layer, path=path, evidence=evidence)
+        yield [Trace(Found("own_release", evidence), path)]
 
 
-def _look(path: str, content: bytes, releases: OwnReleases, wanted: Wanted) -> Iterator[tuple[str, str, str]]:
-    """Kind, evidence and path of everything found in one file and in what it holds."""
+def _look(path: str, content: bytes, releases: OwnReleases, wanted: Wanted) -> Iterator[Trace]:
+    """Everything found in one file and in what it holds."""
     is_known = wanted.known.get(path) == content
     if path.startswith("dev/shm/"):
-        yield "machine_file", "a file for the fetch step", path
+        yield Trace(Found("machine_file", "a file for the fetch step"), path)
     for inner, inside in views(path, content):
         if evidence := releases.see(inner, inside):
-            yield "own_release", evidence, inner
+            yield Trace(Found("own_release", evidence), inner)
         if is_known and inside is content:
             continue
         if found := wanted.matcher.find(inner, inside):
-            yield found.kind, found.evidence, inner
+            yield Trace(found, inner)
         if not is_known:
-            yield from _foreign(path, inner, inside, wanted)
+            yield from (Trace(found, inner) for found in _foreign(path, inner, inside, wanted))
 
 
-def _foreign(path: str, inner: str, content: bytes, wanted: Wanted) -> Iterator[tuple[str, str, str]]:
+def _foreign(path: str, inner: str, content: bytes, wanted: Wanted) -> Iterator[Found]:
     """What the start tree may hold (as data of its tests) and nothing else."""
     if inner != path and version_control(inner.rpartition("!")[2]):
-        yield "git", "a Git folder or object", inner
+        yield Found("git", "a Git folder or object")
     if evidence := trace(inner, content):
-        yield "git", evidence, inner
+        yield Found("git", evidence)
     if evidence := _names_repository(inner, content, wanted):
-        yield "remote_name", evidence, inner
+        yield Found("remote_name", evidence)
     for secret in wanted.secrets:
         if secret.encode() in content or bytes.fromhex(secret) in content:
-            yield "commit_id", secret[:12], inner
+            yield Found("commit_id", secret[:12])
     if holds_certificate(content, wanted.certificates):
-        yield "extra_certificate", "a certificate of the fetch step", inner
+        yield Found("extra_certificate", "a certificate of the fetch step")
 
 
 def _names_repository(path: str, content: bytes, wanted: Wanted) -> str | None:
@@ -179,4 +205,4 @@ def _names_repository(path: str, content: bytes, wanted: Wanted) -> str | None:
     for remote, slug in zip(wanted.remotes, wanted.slugs(), strict=True):
         if b"url = " + remote.encode() in content or (b'"vcs_info"' in content and slug in content):
             return remote
-    return "a remote" if names_remote(content) and not _THIRD_PARTY.search(path) else None
+    return "a remote" if names_remote(content) and below_packages(path) is None else None

@@ -1,20 +1,28 @@
-"""Whether a content holds what fingerprints tell of: exact copies, lines, or names where lines do not survive."""
+"""Whether a content holds what fingerprints tell of: exact copies, lines, or names where lines do not survive.
+
+Names alone are weak: a solution that uses or documents a dependency has that dependency's own names. So a name is not
+telling that a dependency's readable sources have as well. They are judged by their lines, and those in which any line of
+the solution stands do not count; what is compiled, packed or minified says nothing for itself.
+"""
 
 import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tasks.containerize.authorship import below_packages, is_made, is_package_source
 from tasks.containerize.fingerprints import Fingerprints, Lines, Revealed, bare_lines, names_of, two_last
 
 _KEY = 12
 """Bytes of a line's end by which it is looked up: what a log or a listing puts before a line does not matter."""
 _LONGEST_PREFIX = 160
 _MANY = 8
-_THIRD_PARTY = re.compile(r"(^|/)(site-packages|dist-packages|node_modules)/")
 _BYTECODE = re.compile(r"^(?P<folder>.*?)(__pycache__/)?(?P<stem>[^/.]+)(\.[\w-]+)*\.py[co]$")
-_LINE_BYTES = 120
-"""Longer lines than this on average were not written by hand."""
+_COMMON = ("__init__.py", "conftest.py")
+"""Files that every project may have."""
+_LEAST_NAMES = 3
+_NAMES_SHARE = 0.4
+"""Where lines do not survive, this share of one file's names must be there; minifying drops the local ones."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +31,17 @@ class Found:
 
     kind: str
     evidence: str
+    names: frozenset[bytes] = frozenset()
+    """Where names are all the evidence, those that were found."""
 
 
 class Matcher:
-    """Fingerprints, indexed for looking through many files."""
+    """Fingerprints, indexed for looking through many files; learns which names are the dependencies' own."""
 
     def __init__(self, prints: Fingerprints) -> None:
         self._files = prints.revealed
         self._names = prints.names
+        self._theirs: set[bytes] = set()
         self._copies = {file.sha256: file for file in prints.revealed if file.sha256}
         self._sizes = {file.size for file in prints.revealed if file.sha256}
         self._anchors: dict[bytes, list[tuple[Lines, int]]] = {}
@@ -40,23 +51,39 @@ class Matcher:
                 self._anchors.setdefault(window[anchor][-_KEY:], []).append((window, anchor))
 
     def find(self, path: str, content: bytes) -> Found | None:
-        """The strongest thing that this file holds of the solution or the hidden tests."""
-        foreign = bool(_THIRD_PARTY.search(path))
+        """The strongest thing that this file holds of the solution or the hidden tests.
+
+        What rests on names alone is settled by `stands`, when every file was looked at.
+        """
+        below = below_packages(path)
         if len(content) in self._sizes and (same := self._copies.get(hashlib.sha256(content).hexdigest())):
             return Found("solution_lines" if same.windows else "solution_file", "the whole file")
         windows = self._windows(content)
-        if windows and (not foreign or len(windows) >= _MANY or self._covers(windows)):
+        if windows and (below is None or len(windows) >= _MANY or self._covers(windows)):
             return Found("solution_lines", f"{len(windows)} windows of lines")
-        if self._is_new_file(path):
+        made = is_made(content)
+        if self._is_new_file(path, below, readable=bool(content) and not made):
             return Found("solution_file", "a name that only the solution has")
-        if twin := self._bytecode_twin(path, content):
+        if twin := self._bytecode_twin(path, below, content):
             return Found("solution_bytecode", twin)
-        if not self._names or not _is_made(content):
+        if not self._names:
             return None
-        names = self._names_in(content)
-        if any(_names_say_so(names, file, foreign) for file in self._files):
-            return Found("solution_names", f"{len(names)} names")
+        if made:
+            names = frozenset(self._names_in(content))
+            return Found("solution_names", f"{len(names)} names", names) if len(names) >= _LEAST_NAMES else None
+        if not windows and is_package_source(path):
+            self._theirs |= names_of(content) & self._names
         return None
+
+    def stands(self, found: Found) -> bool:
+        """Whether a finding is one: where it rests on names, also without those that dependencies have themselves."""
+        if not found.names:
+            return True
+        for file in self._files:
+            telling = file.names - self._theirs
+            if len(found.names & telling) >= max(_LEAST_NAMES, _NAMES_SHARE * len(telling)):
+                return True
+        return False
 
     def _windows(self, content: bytes) -> set[Lines]:
         lines = bare_lines(content)
@@ -74,25 +101,35 @@ class Matcher:
     def _covers(self, windows: set[Lines]) -> bool:
         return any(file.windows and 2 * len(windows & file.windows) >= len(file.windows) for file in self._files)
 
-    def _is_new_file(self, path: str) -> bool:
+    def _is_new_file(self, path: str, below: str | None, *, readable: bool) -> bool:
+        """Outside the workspace only what lines cannot tell; among packages, which have all kinds of paths, the whole one."""
+        if readable and not path.startswith("app/"):
+            return False
+        if below is not None:
+            return any(file.is_new and _same_place(below, file.path) for file in self._named())
         inside = path.removeprefix("app/") if path.startswith("app/") else None
         return any(
             file.is_new and (inside == file.path or ("/" in file.path and two_last(path) == two_last(file.path)))
-            for file in self._files
-            if not file.path.endswith(("__init__.py", "conftest.py"))
+            for file in self._named()
         )
 
-    def _bytecode_twin(self, path: str, content: bytes) -> str | None:
+    def _named(self) -> Iterator[Revealed]:
+        """Files with a name of their own."""
+        return (file for file in self._files if not file.path.endswith(_COMMON))
+
+    def _bytecode_twin(self, path: str, below: str | None, content: bytes) -> str | None:
         """Compiled from a revealed file: its header holds the size of the source (PEP 552), its constants the names."""
-        named = _BYTECODE.match(path)
+        named = _BYTECODE.match(path if below is None else below)
         if not named or len(content) < 16:
             return None
-        source = two_last(f"{named['folder']}{named['stem']}.py")
+        source = f"{named['folder']}{named['stem']}.py"
         names = self._names_in(content)
         for file in self._files:
-            if two_last(file.path) != source and file.path != f"{named['stem']}.py":
+            if below is not None and not _same_place(source, file.path):
                 continue
-            if file.is_new:
+            if two_last(file.path) != two_last(source) and file.path != f"{named['stem']}.py":
+                continue
+            if file.is_new and not file.path.endswith(_COMMON):
                 return "compiled from a file that only the solution has"
             is_timed = content[4:8] == bytes(4)
             size = int.from_bytes(content[12:16], "little")
@@ -116,15 +153,9 @@ def _ends_with(line: bytes, wanted: bytes) -> bool:
     )
 
 
-def _names_say_so(names: set[bytes], file: Revealed, foreign: bool) -> bool:
-    """Where lines do not survive, a share of one file's names must be there; more where names are many."""
-    least, share = (5, 0.6) if foreign else (3, 0.4)
-    return len(file.names) >= least and len(names & file.names) >= max(least, share * len(file.names))
-
-
-def _is_made(content: bytes) -> bool:
-    """Whether a machine wrote it: compiled, minified, packed."""
-    return b"\0" in content[:8192] or len(content) > _LINE_BYTES * (content.count(b"\n") + 1)
+def _same_place(below: str, path: str) -> bool:
+    """Whether a path below the packages is that of a file of the repository, installed."""
+    return below == path.removeprefix("src/")
 
 
 def strings_of(document: object) -> Iterator[str]:

@@ -7,6 +7,7 @@ import json
 import lzma
 import marshal
 import py_compile
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -59,6 +60,7 @@ def merge_adjacent(openings, tolerance):
     """Join what touches."""
     return list(joined_intervals(openings, gap_tolerance=tolerance))
 '''
+TOOL = "import sys\n\n\ndef print_all_schedules():\n    print(*load_all_schedules(sys.argv[1:]), sep=NEW_LINE)\n"
 HIDDEN = """from gatehours import is_open_overnight
 
 
@@ -67,6 +69,21 @@ def test_the_bar_is_open_after_midnight():
     assert schedule.is_open(saturday_at("01:30"))
     assert not schedule.is_open(saturday_at("03:30"))
 """
+INTERVALS_API = (
+    "parseIntervalSet",
+    "formatIntervalSet",
+    "IntervalOptions",
+    "withTimeZone",
+    "joinNeighbours",
+    "toIsoWeek",
+)
+INTERVALS_SOURCE = "".join(
+    f"/** See the manual. */\nexport function {name}(value: Input): Output {{\n  return {name}.apply(value);\n}}\n"
+    for name in INTERVALS_API
+)
+INTERVALS_BUNDLE = "!function(e){" + ",".join(f"e.{name}=t=>{name}.apply(t)" for name in INTERVALS_API) + "}(self);"
+"""A dependency that the solution's documentation speaks of, as it comes from its index: sources, and a bundle of them."""
+MANUAL = "# Intervals\n\n" + "".join(f"`{name}` is taken from the library as it is.\n" for name in INTERVALS_API)
 START = tree(
     {
         "pyproject.toml": '[project]\nname = "gatehours"\nversion = "0.3.0"\n',
@@ -76,8 +93,20 @@ START = tree(
         "LICENSE": "Everybody may use this for whatever they like.\n",
     }
 )
+LOCK = "# yarn lockfile v1\n\n" + "".join(
+    f'{name}@^{number}.0.0:\n  version "{number}.0.1"\n  integrity sha512-{name * 12}==\n\n'
+    for number, name in enumerate(("intervals", "weekdays", "holidays", "sunrises"))
+)
 SOLUTION = {**START, **tree({"src/gatehours/core.py": CORE_AFTER, "src/gatehours/overnight.py": OVERNIGHT})}
-SOLUTION |= tree({"web/label.js": WIDGET_AFTER})
+SOLUTION |= tree(
+    {
+        "web/label.js": WIDGET_AFTER,
+        "docs/intervals.md": MANUAL,
+        "tools/__init__.py": "",
+        "cli.py": TOOL,
+        "web/yarn.lock": LOCK,
+    }
+)
 HIDDEN_TESTS = tree({"tests/test_overnight.py": HIDDEN})
 REMOTE = "https://github.com/lanternquay/gatehours"
 END_COMMIT = "75a58c78" + "4be0179d" * 4
@@ -146,6 +175,8 @@ def leaks(folder: Path) -> dict[str, tuple[str, Files]]:
     source_map = json.dumps(
         {"version": 3, "sources": ["label.js"], "sourcesContent": [WIDGET_AFTER], "mappings": "AAAA"}
     )
+    kept = ["hours", "endsOnNextDay", "until_the_next_morning", "formattedText", "overnightHours", "spokenSuffix"]
+    names_only = json.dumps({"version": 3, "names": kept, "mappings": "AAAA"}, indent=1)
     notebook = json.dumps({"cells": [{"source": CORE_AFTER.splitlines(keepends=True)}]}, indent=1)
     patch = subprocess.run(
         ["git", "-C", str(database.parent), "stash", "show", "-p"], capture_output=True, check=True, env={"PATH": "/usr/bin:/bin"}
@@ -175,9 +206,31 @@ def leaks(folder: Path) -> dict[str, tuple[str, Files]]:
                 + marshal.dumps(compile(CORE_AFTER, "core.py", "exec"))
             },
         ),
+        "bytecode among the packages": (
+            "solution_bytecode",
+            {"opt/venv/lib/python3.11/site-packages/__pycache__/cli.cpython-311.pyc": bytecode(folder, TOOL, "cli.py")},
+        ),
         "bytecode under another name": (names, {"var/cache/17.bin": bytecode(folder, OVERNIGHT, "overnight.py")}),
         "a source map": (lines, {"app/web/dist/label.js.map": source_map.encode()}),
         "a minified bundle": (names, {"app/web/dist/label.min.js": minified}),
+        "a minified bundle in lines": (
+            names,
+            {"app/web/dist/label.min.js": re.sub(rb"(.{60}.*?[,;{}])", rb"\1\n", minified)},
+        ),
+        "a bundle of a Node.js dependency": (
+            names,
+            {
+                "deps/node_modules/.pnpm/intervals@2.1.0/node_modules/intervals/dist/intervals.min.js": INTERVALS_BUNDLE.encode()
+                + minified
+            },
+        ),
+        "a bundle of a dependency, and its map without sources": (
+            names,
+            {
+                "deps/node_modules/intervals/dist/intervals.min.js": INTERVALS_BUNDLE.encode() + minified,
+                "deps/node_modules/intervals/dist/intervals.min.js.map": names_only.encode(),
+            },
+        ),
         "a zip archive": (lines, {"tmp/x": zipped({"core.py": after})}),
         "the fixed wheel in pip's cache": (lines, {"root/.cache/pip/http-v2/a/b/ab12.body": wheel("0.4.0")}),
         "the fixed wheel by its name": (
@@ -190,6 +243,7 @@ def leaks(folder: Path) -> dict[str, tuple[str, Files]]:
         ),
         "a source archive": (lines, {"usr/src/1.tgz": gzip.compress(tarred({"g-1/src/gatehours/core.py": after}))}),
         "an egg": ("own_release", {"opt/eggs/gatehours-0.4-py3.11.egg": wheel("0.4")}),
+        "the outcome's lock": ("solution_file", {"deps/node_modules/.yarn-integrity": LOCK.encode()}),
         "an archive in an archive": (
             lines,
             {"opt/all.zip": zipped({"in.tar.xz": lzma.compress(tarred({"t.py": hidden}))})},
@@ -237,4 +291,16 @@ def clean() -> Files:
         f"{site}/other/broken.zip": zipped({"core.py": CORE_AFTER.encode()})[:-30] + b"PK\x05\x06" + bytes(18),
         f"{site}/other/broken.gz": gzip.compress(CORE_AFTER.encode())[:20],
         "usr/share/x.tar": pack(START),
+        # A dependency's own names, though the solution documents them; files named as the solution's new ones are.
+        "deps/node_modules/intervals/dist/intervals.min.js": INTERVALS_BUNDLE.encode(),
+        "deps/node_modules/intervals/dist/intervals.min.js.map": json.dumps(
+            {"version": 3, "sourcesContent": [INTERVALS_SOURCE], "mappings": "AAAA"}
+        ).encode(),
+        "deps/node_modules/intervals/src/intervals.ts": INTERVALS_SOURCE.encode(),
+        "deps/node_modules/intervals/docs/intervals.md": b"# Intervals of this library\n",
+        "deps/node_modules/intervals/yarn.lock": LOCK.replace("holidays", "feastdays").encode(),
+        "app/web/dist/all.min.js": INTERVALS_BUNDLE.encode(),
+        f"{site}/other/tools/__init__.py": b"",
+        f"{site}/other/tools/__pycache__/__init__.cpython-311.pyc": bytes(16) + b"nothing",
+        f"{site}/other/__pycache__/cli.cpython-311.pyc": bytes(16) + b"another one",
     }
