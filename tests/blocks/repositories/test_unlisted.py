@@ -138,11 +138,12 @@ def test_a_commit_that_nobody_gives_says_what_was_tried(forked: Forked, cached: 
 
 def test_an_id_of_something_else_is_no_commit(forked: Forked, cached: Cached) -> None:
     blob = git(forked.history.folder, "rev-parse", f"{forked.gone[2]}:b.py")
-    repository = cached().open(IDENTITY, commit=blob)
+    cache = cached()
+    repository = cache.open(IDENTITY, commit=blob)
     assert repository.search is not None and "not a commit" in repository.search.said[0]
     assert repository.refs_containing(forked.root, "refs/envmill/") == ()
     for odd in ("--all", "main", "refs/pull/3/head", "HEAD", "0" * 6, ""):
-        found = cached().open(IDENTITY, commit=odd).search
+        found = cache.open(IDENTITY, commit=odd).search
         assert found is not None and not found.said
 
 
