@@ -75,6 +75,8 @@ class Evidence(Record):
     """What went wrong, by where it was said. Text of the repository's: hostile."""
 
     resolve: str = ""
+    source: str = ""
+    """What the build of a package said that exists as source only."""
     install: str = ""
     collect: str = ""
     tests: str = ""
