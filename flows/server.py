@@ -43,10 +43,14 @@ class Server:
     started: bool
 
 
-def server_environment(home: Path) -> dict[str, str]:
-    """Environment of a server, and of a client that opens the UI on the same data later."""
+def server_environment(home: Path, port: int) -> dict[str, str]:
+    """Environment of a server, and of a client that opens the UI on the same data later.
+
+    The UI must be told where its API is: it asks port 4200 otherwise, on whatever port it is served.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_LOGGING_")}
-    return {**kept, **_SERVER, "PREFECT_HOME": str((home / "prefect").absolute())}
+    own = {"PREFECT_HOME": str((home / "prefect").absolute()), "PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api"}
+    return {**kept, **_SERVER, **own}
 
 
 def serve_argv(port: int, *, module: str = "prefect") -> list[str]:
@@ -79,7 +83,7 @@ def prefect_server(settings: Settings) -> Iterator[Server]:
     with log.open("ab") as output:
         process = subprocess.Popen(
             serve_argv(port, module="flows.tether"),
-            env=server_environment(settings.home),
+            env=server_environment(settings.home, port),
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

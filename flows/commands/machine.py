@@ -50,7 +50,9 @@ def up(port: Annotated[int, typer.Option(help="Port of the Prefect server, on lo
     console.print(
         f"Prefect UI: http://127.0.0.1:{port}  (for runs: export PREFECT_API_URL=http://127.0.0.1:{port}/api)"
     )
-    raise typer.Exit(subprocess.run(serve_argv(port), env=server_environment(settings.home), check=False).returncode)
+    raise typer.Exit(
+        subprocess.run(serve_argv(port), env=server_environment(settings.home, port), check=False).returncode
+    )
 
 
 def _said(check: Callable[[], str]) -> tuple[bool, str]:
