@@ -1,8 +1,9 @@
 """One phase run from its key to its commit: reuse, else do and commit; an infrastructure failure commits nothing."""
 
 import traceback
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +19,26 @@ LEASE_SEC = 600
 """How long a lease holds unless it is renewed; a dead owner's is taken over at once on the same machine."""
 
 
+_held: ContextVar[Lease | None] = ContextVar("held_lease", default=None)
+
+
 def hold(workshop: Workshop, key: PhaseKey) -> Lease:
-    """The lease of a phase run. Raises LeaseHeldError where another worker does it right now."""
-    return acquire_lease(workshop.store, key.input_key, owner=Owner.current(), ttl_sec=LEASE_SEC)
+    """The lease of a phase run; the same flow run may ask for it again.
+
+    Raises:
+        LeaseHeldError: another worker does it right now.
+    """
+    return acquire_lease(workshop.store, key.input_key, owner=Owner.current(workshop.flow_run_id), ttl_sec=LEASE_SEC)
+
+
+@contextmanager
+def under(lease: Lease) -> Iterator[None]:
+    """What is performed within, also in tasks and threads that begin there, writes only while the lease is not lost."""
+    mark = _held.set(lease)
+    try:
+        yield
+    finally:
+        _held.reset(mark)
 
 
 def perform(definition: PhaseDefinition, key: PhaseKey, workshop: Workshop) -> PhaseResult:
@@ -42,7 +60,8 @@ def perform_with(
     committed = find_manifest(workshop.store, key)
     if committed is not None:
         return result_of(committed, reused=True)
-    writer = PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at)
+    writer = PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at, _held.get())
+    writer.expect_held()
     with CrashRow(writer):
         manifest = _done(key, workshop, work, writer)
     return result_of(manifest, reused=False)

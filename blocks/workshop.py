@@ -3,12 +3,15 @@
 Nothing of it passes between Prefect tasks; each step opens its own.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 from blocks.catalog import query
 from blocks.engine import Engine, Owner
 from blocks.engine.retention import LastUse, make_room
+from blocks.errors import ServiceMissingError, TransientError
 from blocks.lake import ObjectStore, open_store
 from blocks.records import CostRow, Phase
 from blocks.repositories import MirrorCache
@@ -30,15 +33,27 @@ class Workshop:
 
     @cached_property
     def store(self) -> ObjectStore:
-        """The lake."""
-        return open_store(self.settings)
+        """The lake. Raises ServiceMissingError where it does not answer; TransientError within a flow run."""
+        with self._service():
+            return open_store(self.settings)
 
     @cached_property
     def engine(self) -> Engine:
-        """The container engine. Raises ServiceMissingError where none answers."""
-        engine = Engine.connect(self.settings.engine, Owner.current(self.flow_run_id))
+        """The container engine. Raises ServiceMissingError where none answers; TransientError within a flow run."""
+        with self._service():
+            engine = Engine.connect(self.settings.engine, Owner.current(self.flow_run_id))
         engine.last_use = self.last_use
         return engine
+
+    @contextmanager
+    def _service(self) -> Iterator[None]:
+        """A command says what is missing before it begins; what goes missing after that may come back."""
+        try:
+            yield
+        except ServiceMissingError as error:
+            if self.flow_run_id is None:
+                raise
+            raise TransientError(str(error)) from error
 
     def engine_costs(self, candidate_id: str, phase: Phase) -> list[CostRow]:
         """What the containers of this workshop took."""

@@ -14,7 +14,6 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from blocks.catalog import index
 from blocks.errors import EnvmillError, PermanentError
 from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
 from blocks.phases import PhaseResult, load_chain, result_of
@@ -22,6 +21,7 @@ from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.workshop import Workshop, open_workshop
 from flows.candidates import candidate_ids
 from flows.hooks import remove_left_overs
+from flows.indexing import index_patiently
 from flows.ingest import ingest
 from flows.patience import patiently
 from flows.pipeline import DEFINITIONS, stage_of
@@ -66,11 +66,11 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
         taken = intake.taken
         tally.fresh = {item.contribution_id for item in taken if not item.reused}
         tally.crashed += [f"ingest: {crash}" for crash in intake.crashed]
-    await patiently(index, workshop.store, workshop.settings)
+    await index_patiently(workshop)
     wanted = candidates or await patiently(candidate_ids, workshop.settings.catalog_path)
     gate = asyncio.Semaphore(workshop.settings.concurrency)
     await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in wanted))
-    await patiently(index, workshop.store, workshop.settings)
+    await index_patiently(workshop)
     release = None
     if publish_release:
         try:
@@ -81,7 +81,7 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
             if published is not None:
                 release = published.version
                 tally.results += published.results
-        await patiently(index, workshop.store, workshop.settings)
+        await index_patiently(workshop)
     return RunReport(
         flow_run_id=run_id,
         taken=taken,

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from blocks.errors import TransientError
-from blocks.lake import LeaseHeldError
+from blocks.lake import LeaseHeldError, ObjectStore
+from blocks.workshop import Workshop
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -28,3 +29,8 @@ async def patiently(work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs
         except TransientError:
             await asyncio.sleep(delay)
     return await asyncio.to_thread(work, *args, **kwargs)
+
+
+async def opened(workshop: Workshop) -> ObjectStore:
+    """The lake of a workshop, which is opened on first use: also that may take a while."""
+    return await patiently(lambda: workshop.store)

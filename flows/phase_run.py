@@ -12,16 +12,18 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from blocks.errors import TransientError
+from blocks.errors import EnvmillError, TransientError
 from blocks.lake import Lease, PhaseKey, find_manifest
 from blocks.phases import PhaseResult, result_of
 from blocks.records import Outcome
-from blocks.work import LEASE_SEC, hold
-from blocks.workshop import open_workshop
+from blocks.work import LEASE_SEC, hold, under
+from blocks.workshop import Workshop, open_workshop
 from flows.artifacts import explain_failure
-from flows.patience import patiently
+from flows.patience import opened, patiently
 
 Steps = Callable[[PhaseKey], Awaitable[PhaseResult]]
+
+_PAUSE_SEC = 1.0
 
 
 def run_name() -> str:
@@ -33,11 +35,11 @@ def run_name() -> str:
 async def run_phase(key: PhaseKey, steps: Steps) -> State[PhaseResult]:
     """Run the steps of a phase under its lease and say how it ended."""
     workshop = open_workshop(flow_run.id)
-    committed = await patiently(find_manifest, workshop.store, key)
+    committed = await patiently(find_manifest, await opened(workshop), key)
     if committed is not None:
         return _state(result_of(committed, reused=True))
     lease = await patiently(hold, workshop, key)
-    async with _renewed(lease):
+    async with held(lease, workshop):
         result = await steps(key)
     if result.outcome is Outcome.FAILED:
         await explain_failure(workshop, key, result)
@@ -45,22 +47,37 @@ async def run_phase(key: PhaseKey, steps: Steps) -> State[PhaseResult]:
 
 
 @contextlib.asynccontextmanager
-async def _renewed(lease: Lease) -> AsyncIterator[None]:
-    """Renew the lease while the body runs; release it after, whatever happened."""
+async def held(lease: Lease, workshop: Workshop, *, renew_sec: float = LEASE_SEC / 3) -> AsyncIterator[None]:
+    """Renew the lease while the body runs; after it, whatever happened, release it and remove what is left of the run.
 
-    async def renew() -> None:
-        while True:
-            await asyncio.sleep(LEASE_SEC / 3)
-            with contextlib.suppress(TransientError):
-                await asyncio.to_thread(lease.renew)
-
-    renewing = asyncio.create_task(renew())
+    Where a renewal finds that the lease is another worker's, the body can write nothing more, and its containers go, so
+    that it ends.
+    """
+    renewing = asyncio.create_task(_renew(lease, workshop, renew_sec))
     try:
-        yield
+        with under(lease):
+            yield
     finally:
         renewing.cancel()
+        await _remove_containers(workshop)
         with contextlib.suppress(TransientError):
             await patiently(lease.release)
+
+
+async def _renew(lease: Lease, workshop: Workshop, renew_sec: float) -> None:
+    while not lease.is_lost:
+        await asyncio.sleep(renew_sec)
+        with contextlib.suppress(TransientError):
+            await asyncio.to_thread(lease.renew)
+    while True:
+        await _remove_containers(workshop)
+        await asyncio.sleep(_PAUSE_SEC)
+
+
+async def _remove_containers(workshop: Workshop) -> None:
+    """Those of this flow run: what a step waits for, or what an engine that failed for a while could not remove."""
+    with contextlib.suppress(EnvmillError):  # the reaper of the next run is there in the end
+        await asyncio.to_thread(lambda: workshop.engine.remove_of_run())
 
 
 def _state(result: PhaseResult) -> State[PhaseResult]:

@@ -1,7 +1,5 @@
 """Publish: what is verified becomes a release; nothing happens where every one of them is in the latest already."""
 
-import asyncio
-
 from prefect import flow
 from prefect.runtime import flow_run
 
@@ -10,6 +8,7 @@ from blocks.phases import load_chain
 from blocks.records import Outcome, Phase
 from blocks.workshop import Workshop, open_workshop
 from flows.candidates import candidate_ids
+from flows.patience import patiently
 from flows.pipeline import DEFINITIONS
 from tasks.publish.phase import Published
 from tasks.publish.steps import write_release
@@ -19,7 +18,7 @@ from tasks.publish.steps import write_release
 async def publish(force: bool = False) -> Published | None:
     """Write a release of all verified candidates. `force` writes it also where nothing is new."""
     workshop = open_workshop(str(flow_run.id))
-    verified = await asyncio.to_thread(verified_runs, workshop)
+    verified = await patiently(verified_runs, workshop)
     return await write_release(verified, force) if verified else None
 
 

@@ -4,20 +4,21 @@ What was committed before stays in the lake as history; the phases after this on
 brings the candidate on.
 """
 
-import asyncio
 from typing import Literal
 
 from prefect import flow
 from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 
-from blocks.catalog import index
 from blocks.errors import UsageError
 from blocks.lake import PhaseKey, ask_retry
 from blocks.phases import PhaseResult, load_chain
 from blocks.records import Phase
 from blocks.workshop import Workshop, open_workshop
 from flows.hooks import remove_left_overs
+from flows.indexing import index_patiently
 from flows.nightly import label_of
+from flows.patience import patiently
 from flows.pipeline import DEFINITIONS, stage_of
 
 Rerunnable = Literal["qualify", "archaeology", "containerize", "synthesis", "capture"]
@@ -36,10 +37,10 @@ async def rerun(candidate_id: str, phase: Rerunnable) -> State[PhaseResult]:
         candidate_id: as `envmill status` lists it, `c-` and 16 hex digits.
         phase: the phase; those before it must have passed.
     """
-    workshop = open_workshop()
-    key, label = await asyncio.to_thread(claim, workshop, candidate_id, Phase(phase))
+    workshop = open_workshop(flow_run.id)
+    key, label = await patiently(claim, workshop, candidate_id, Phase(phase))
     ended: State[PhaseResult] = await stage_of(key).flow(key, label, return_state=True)
-    await asyncio.to_thread(index, workshop.store, workshop.settings)
+    await index_patiently(workshop)
     # A state of its own: Prefect takes a returned state of another run for one of many, and makes its own of them.
     return State(type=ended.type, name=ended.name, message=ended.message)
 

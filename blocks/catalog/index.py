@@ -15,6 +15,7 @@ from blocks.catalog.tables import open_index, transaction
 from blocks.catalog.views import create_views, find_current, layout_digest
 from blocks.lake.lease import Lease, acquire_lease
 from blocks.lake.store import ObjectStore
+from blocks.owner import Owner
 from blocks.records import Record
 from blocks.settings import Settings
 
@@ -47,14 +48,19 @@ def index_path(settings: Settings) -> Path:
     return settings.home / "index" / "catalog.duckdb"
 
 
-def index(store: ObjectStore, settings: Settings) -> IndexReport:
+def index(store: ObjectStore, settings: Settings, owner: Owner | None = None) -> IndexReport:
     """Load what was committed since the last time, and replace the snapshot if anything is new.
+
+    Args:
+        store: the lake.
+        settings: where index and snapshot lie.
+        owner: who holds the lease; one that names a flow run may come again after a try that failed.
 
     Raises:
         LeaseHeldError: another indexer is at work.
         TransientError, PermanentError: of the store, or of an index file that cannot be opened.
     """
-    with acquire_lease(store, "catalog", ttl_sec=_LEASE_SEC) as lease:
+    with acquire_lease(store, "catalog", owner=owner, ttl_sec=_LEASE_SEC) as lease:
         tally = _Tally()
         with open_index(index_path(settings)) as connection:
             pointers = new_pointers(store, connection)

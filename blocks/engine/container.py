@@ -81,7 +81,8 @@ class Container:
         goes on, but is not waited for. With `log`, output goes there too, up to the settings' log_mb.
 
         Raises:
-            ContainerEndedError: the container had ended before, or was removed while the command ran.
+            ContainerEndedError: the container had ended before, or was removed while the command ran, or was ended from
+                outside: an engine that is restarted does that. It says nothing about the command.
         """
         user = user or self.user
         exec_id = self._create_exec(
@@ -216,8 +217,13 @@ class Container:
         if exit_code != 0:
             self._expect_there()
             out_of_memory = self.ran_out_of_memory()
+        ended_by_us = ending is not None
         if timed_out and not ending and not end_stragglers(self._api, self.id, user):
             self.kill()
+            ended_by_us = True
+        ended = exit_code != 0 and self._has_ended(killed=exit_code in (None, 137) and not timed_out)
+        if ended and not ended_by_us and not out_of_memory:
+            self._expect_own_end()
         note = _note(ending, timed_out, out_of_memory)
         if full:
             full.finish(note)
@@ -228,7 +234,7 @@ class Container:
             seconds=round(seconds, 3),
             out_of_memory=out_of_memory,
             written_limit=ending is Ending.WRITTEN,
-            container_ended=exit_code != 0 and self._has_ended(killed=exit_code in (None, 137) and not timed_out),
+            container_ended=ended,
         )
 
     def _has_ended(self, *, killed: bool) -> bool:
@@ -243,6 +249,16 @@ class Container:
         """A container that ended is a fact about its command; one that somebody removed is none."""
         with engine_faults("running a command in a container"):
             self._api.inspect_container(self.id)
+
+    def _expect_own_end(self) -> None:
+        """A container that ended by itself did so at its deadline, or for lack of memory; else somebody else ended it."""
+        with engine_faults("looking at a container that ended"):
+            state = self._api.inspect_container(self.id)["State"]
+        if state["ExitCode"] != 0 and not state["OOMKilled"]:
+            raise ContainerEndedError(
+                f"a container of {self.spec.image} was ended from outside (exit code {state['ExitCode']}): the engine was "
+                "restarted, or somebody removed it; run again"
+            )
 
     def _wait_for_exit(self, exec_id: str) -> int | None:
         """The output's end comes a moment before the exit code does."""

@@ -218,6 +218,10 @@ class Engine:
         """Remove every container this process has started, through whichever connection. Returns how many."""
         return reaper.remove_owned(self.api, self.owner)
 
+    def remove_of_run(self) -> int:
+        """Remove what this process has started for this object's flow run. Returns how many; 0 where it has none."""
+        return reaper.remove_of_run(self.api, self.owner)
+
     def _image(self, reference: str) -> dict[str, Any]:
         return inspect_image(self.api, reference)
 

@@ -26,6 +26,12 @@ def remove_owned(api: APIClient, owner: Owner) -> int:
     return _remove(api, lambda labels: _same_process(labels, owner))
 
 
+def remove_of_run(api: APIClient, owner: Owner) -> int:
+    """Remove the containers of one process that it started for the flow run the owner names."""
+    run = owner.flow_run_id
+    return _remove(api, lambda labels: bool(run) and labels.get(FLOW_RUN) == run and _same_process(labels, owner))
+
+
 def _remove(api: APIClient, chosen: Callable[[Mapping[str, str]], bool]) -> int:
     with engine_faults("listing containers"):
         rows = api.containers(all=True, filters={"label": OWNER})

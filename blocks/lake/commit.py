@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from blocks.errors import PermanentError, TransientError
+from blocks.lake.lease import Lease
 from blocks.lake.store import ObjectMissingError, ObjectStore
 from blocks.records import Outcome, Phase, PhaseRunRow, ReasonCode, Record, Row
 from blocks.schema import arrow_schema
@@ -112,9 +113,16 @@ class PhaseWriter:
     """Writes the files of one phase run. Only `commit_phase` makes them count."""
 
     def __init__(
-        self, store: ObjectStore, key: PhaseKey, flow_run_id: str | None = None, started_at: datetime | None = None
+        self,
+        store: ObjectStore,
+        key: PhaseKey,
+        flow_run_id: str | None = None,
+        started_at: datetime | None = None,
+        lease: Lease | None = None,
     ) -> None:
+        """`lease`: the one the work is done under; once it is known to be lost, nothing is written any more."""
         self.store = store
+        self.lease = lease
         self.key = key
         self.flow_run_id = flow_run_id
         self.started_at = started_at or datetime.now(UTC)
@@ -148,6 +156,11 @@ class PhaseWriter:
         """Write one record as JSON and return its URI."""
         return self.object(name, value.model_dump_json(indent=1))
 
+    def expect_held(self) -> None:
+        """Raises LeaseLostError where the work's lease is known to be another worker's."""
+        if self.lease is not None:
+            self.lease.expect_held()
+
     def entries(self) -> tuple[FileEntry, ...]:
         """What has been written so far."""
         return tuple(self._files.values())
@@ -155,6 +168,7 @@ class PhaseWriter:
     def _put(self, name: str, content: bytes | Path, table: str | None = None, count: int | None = None) -> None:
         if name == MANIFEST:
             raise ValueError("the manifest is written by commit_phase only")
+        self.expect_held()
         if self.store.head(self.key.prefix + MANIFEST) is not None:
             raise TransientError(f"{self.key.prefix}: committed by another worker while this one worked; it is reused")
         self.store.put(self.key.prefix + name, content)
@@ -167,7 +181,12 @@ class PhaseWriter:
 
 
 def commit_phase(writer: PhaseWriter, outcome: Outcome, reason_code: ReasonCode, message: str) -> Manifest:
-    """Write pointer and manifest. Where another worker committed the same key first, its manifest is returned."""
+    """Write pointer and manifest. Where another worker committed the same key first, its manifest is returned.
+
+    Raises:
+        LeaseLostError: the work's lease is another worker's; nothing is committed.
+    """
+    writer.expect_held()
     manifest = Manifest(
         key=writer.key,
         outcome=outcome,

@@ -7,6 +7,7 @@ it is released: so that a lease that was taken over cannot be changed by its old
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from types import TracebackType
 
 from pydantic import ValidationError
@@ -46,14 +47,20 @@ class Lease:
     """A lease that is held. As a context manager it is released at the end."""
 
     def __init__(
-        self, store: ObjectStore, key: str, owner: Owner, ttl_sec: float, now: Callable[[], datetime], etag: str
+        self, store: ObjectStore, key: str, record: LeaseRecord, ttl_sec: float, now: Callable[[], datetime], etag: str
     ) -> None:
         self.store = store
         self.key = key
-        self.owner = owner
+        self.owner = record.owner
         self.ttl_sec = ttl_sec
+        self.is_lost = False
+        """It was taken over: found out at a renewal, and true ever after."""
         self._now = now
         self._etag = etag
+        self._nonces = {record.nonce}
+        """Of the last write that is known to be there, and of those since then whose answer never came."""
+        self._is_released = False
+        self._writing = Lock()
 
     def renew(self) -> None:
         """Hold it for another `ttl_sec` from now.
@@ -61,14 +68,18 @@ class Lease:
         Raises:
             LeaseLostError: it was taken over or released.
         """
-        etag = _write(self.store, self.key, self._record(self._now() + timedelta(seconds=self.ttl_sec)), self._etag)
-        if etag is None:
+        if not self._rewrite(self._now() + timedelta(seconds=self.ttl_sec)):
+            self.is_lost = True
+            self.expect_held()
+
+    def expect_held(self) -> None:
+        """Raises LeaseLostError where a renewal has found that it is lost. Asks nobody."""
+        if self.is_lost:
             raise LeaseLostError(f"{self.key}: another worker took the lease over; stop this work, it is theirs now")
-        self._etag = etag
 
     def release(self) -> bool:
         """Give it back. False where it was not ours any more; then nothing is changed."""
-        return _write(self.store, self.key, self._record(self._now(), released=True), self._etag) is not None
+        return self._rewrite(self._now(), released=True)
 
     def __enter__(self) -> "Lease":
         return self
@@ -78,8 +89,29 @@ class Lease:
     ) -> None:
         self.release()
 
-    def _record(self, expires_at: datetime, *, released: bool = False) -> LeaseRecord:
-        return LeaseRecord(owner=self.owner, expires_at=expires_at, released=released, nonce=secrets.token_hex(16))
+    def _rewrite(self, expires_at: datetime, *, released: bool = False) -> bool:
+        """Write a record of ours over ours. Tried again where the answer to an earlier write was lost on its way."""
+        with self._writing:
+            while not self._is_released:
+                record = LeaseRecord(
+                    owner=self.owner, expires_at=expires_at, released=released, nonce=secrets.token_hex(16)
+                )
+                self._nonces.add(record.nonce)
+                etag = _write(self.store, self.key, record, self._etag)
+                if etag is not None:
+                    self._etag, self._is_released, self._nonces = etag, released, {record.nonce}
+                    return True
+                if not self._finds_its_own():
+                    return False
+        return False
+
+    def _finds_its_own(self) -> bool:
+        """Whether what lies there is a write of ours that we never heard back from; its etag is then ours."""
+        info, held = self.store.head(self.key), _read_lease(self.store, self.key)
+        if info is None or held is None or held.nonce not in self._nonces:
+            return False
+        self._etag = info.etag
+        return True
 
 
 def acquire_lease(
@@ -92,12 +124,14 @@ def acquire_lease(
 ) -> Lease:
     """Take the lease of this work.
 
-    A lease that was released, has expired, or whose owner is a dead process of this same host is taken over at once.
+    A lease that was released, has expired, or whose owner is a dead process of this same host is taken over at once; so
+    is one whose owner is the asker, process and flow run: it got the lease before, and did not hear so, or could not give
+    it back.
 
     Args:
         store: where the lease lies.
         input_key: names the work.
-        owner: who takes it; this process where not given.
+        owner: who takes it; this process where not given. One that names a flow run may ask again.
         ttl_sec: how long it holds unless renewed.
         now: the clock.
 
@@ -116,14 +150,19 @@ def acquire_lease(
             held = _read_lease(store, key)
             if held is None:
                 continue
-            if not (held.released or held.expires_at <= moment or held.owner.is_dead()):
+            if not _is_free(held, holder, moment):
                 raise LeaseHeldError(
                     f"{key}: held by {held.owner} until {held.expires_at:%Y-%m-%d %H:%M:%S} UTC; wait for it or end it"
                 )
         etag = _write(store, key, wanted, info.etag if info else None)
         if etag is not None:
-            return Lease(store, key, holder, ttl_sec, now, etag)
+            return Lease(store, key, wanted, ttl_sec, now, etag)
     raise LeaseHeldError(f"{key}: other workers took it {_TRIES} times while it was asked for; run again")
+
+
+def _is_free(held: LeaseRecord, asker: Owner, moment: datetime) -> bool:
+    is_own = asker.flow_run_id is not None and held.owner == asker
+    return held.released or held.expires_at <= moment or is_own or held.owner.is_dead()
 
 
 def _write(store: ObjectStore, key: str, record: LeaseRecord, etag: str | None) -> str | None:

@@ -1,6 +1,5 @@
 """Commands that run flows: `run`, `ingest`, `publish`. Each has a Prefect server for its duration."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -76,12 +75,11 @@ def ingest(
     settings = load_settings()
 
     async def work() -> "Intake":
-        from blocks.catalog import index
-        from blocks.lake import open_store
+        from flows.indexing import index_patiently
         from flows.ingest import ingest as ingest_flow
 
         intake = await ingest_flow(list(inbox or settings.inboxes))
-        await asyncio.to_thread(index, open_store(settings), settings)
+        await index_patiently(Workshop(settings))
         return intake
 
     intake = with_server(settings, work, quiet=as_json).result
@@ -105,12 +103,11 @@ def publish(
     settings = load_settings()
 
     async def work() -> "Published | None":
-        from blocks.catalog import index
-        from blocks.lake import open_store
+        from flows.indexing import index_patiently
         from flows.publish import publish as publish_flow
 
         published = await publish_flow(force=True)
-        await asyncio.to_thread(index, open_store(settings), settings)
+        await index_patiently(Workshop(settings))
         return published
 
     published = with_server(settings, work, quiet=as_json).result

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from blocks.errors import PermanentError
+from blocks.errors import PermanentError, TransientError
 from blocks.lake import LeaseHeldError, LeaseLostError, ObjectStore, Owner, acquire_lease
 from blocks.lake.file import FileStore
 
@@ -38,6 +39,54 @@ def test_held_then_expired_then_the_old_owner_can_do_nothing(store: ObjectStore)
     with acquire_lease(store, "k", owner=OTHER, ttl_sec=60, now=lambda: later(121)):
         pass
     acquire_lease(store, "k", ttl_sec=60, now=lambda: later(122))
+
+
+class Deaf:
+    """A store whose answers to conditional writes get lost, as often as asked: the write is there, and nobody knows."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self.losing = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        return self._lost(self._store.put_if_absent(key, content))
+
+    def put_if_match(self, key: str, content: bytes, etag: str) -> bool:
+        return self._lost(self._store.put_if_match(key, content, etag))
+
+    def _lost(self, written: bool) -> bool:
+        if self.losing:
+            self.losing -= 1
+            raise TransientError("the connection broke; run again")
+        return written
+
+
+def test_a_write_whose_answer_was_lost_is_known_again(store: ObjectStore) -> None:
+    deaf = Deaf(store)
+    ours, others = (Owner.current(flow_run) for flow_run in ("run-1", "run-2"))
+    deaf.losing = 1
+    with pytest.raises(TransientError):
+        acquire_lease(deaf, "k", owner=ours, ttl_sec=60)
+    with pytest.raises(LeaseHeldError):
+        acquire_lease(deaf, "k", owner=others, ttl_sec=60)
+    lease = acquire_lease(deaf, "k", owner=ours, ttl_sec=60)
+    for change in (lease.renew, lease.renew, lease.release):
+        deaf.losing = 2
+        for _ in range(2):
+            with pytest.raises(TransientError, match="connection broke"):
+                change()
+        assert change() in (None, True)
+    assert not lease.is_lost
+    assert lease.release() is False, "given back once"
+    later_one = acquire_lease(deaf, "k", owner=others, ttl_sec=60)
+    with pytest.raises(LeaseLostError):
+        lease.renew()
+    assert lease.is_lost and not later_one.is_lost
+    with pytest.raises(LeaseHeldError):
+        acquire_lease(store, "k", owner=Owner.current(), ttl_sec=60)
 
 
 def test_leases_of_different_work_do_not_meet(store: ObjectStore) -> None:
