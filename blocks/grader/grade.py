@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from . import GRADER_VERSION, sentinel, submission, tree
+from . import GRADER_VERSION, submission, tree
 from .account import Account, GraderError, resolve_account
 from .control import Control, run_control
-from .observe import split_present
+from .graded import Graded
+from .graded_native import grade_native
+from .graded_node import grade_node
+from .graded_pytest import grade_pytest
 from .output import OutputFolder
 from .processes import end_all
-from .pytest_runner import PytestJob, PytestRun, run_pytest, vector_of
+from .pytest_runner import vector_of
 from .report import as_json
 from .spec import GraderSpec, SpecError, load_spec
+from .tidy import remove_shared
 from .verdict import Verdict, decide
 
-SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
+GRADED: Mapping[str, Callable[[GraderSpec, Path, Account], Graded]] = {
+    "pytest": grade_pytest,
+    "node": grade_node,
+    "native": grade_native,
+}
+"""By the runner of the spec."""
 DISK_FLOOR_BYTES = 16 << 20
 
 
@@ -63,77 +72,49 @@ def _grade(spec: GraderSpec, tests: Path, account: Account) -> tuple[Verdict, di
     free = _free_bytes(workspace)
     try:
         actions = submission.prepare(spec, tests, account)
-        present, _ = split_present(workspace, spec.test_files)
-        files, sentinels = sentinel.plant(workspace, present, account)
+        graded = GRADED[spec.runner](spec, tests, account)
     except OSError as error:
+        end_all(account)
+        remove_shared(account)
         return _unusable(spec, account, f"the submission cannot be brought into the state that is graded: {error}")
-    run = run_pytest(_job(spec, account, files))
-    changed = tuple(submission.changed(spec))
-    _tidy(workspace, files, present, account)
+    remove_shared(account)
     control = None
-    if not run.complete:
-        control = run_control(spec.python, account, spec.environment)
+    if not graded.complete:
+        control = run_control(spec, account)
         if not control.works and _free_bytes(workspace) < DISK_FLOOR_BYTES <= free:
             control = Control(True, "the control run failed on a disk that the submission had filled")
-    verdict = decide(run, whitelist=spec.whitelist, sentinels=sentinels, changed=changed, control=control)
-    details = _details(spec, run, verdict, sentinels, control)
+    verdict = decide(graded, whitelist=spec.whitelist, control=control)
+    details = _details(spec, graded, verdict, control)
     details["policy"] = [asdict(action) for action in actions]
-    details["changed"] = list(changed)
+    details["changed"] = list(graded.changed)
     return verdict, details
 
 
 def _unusable(spec: GraderSpec, account: Account, why: str) -> tuple[Verdict, dict[str, object]]:
     """The submission cannot even be run: its fault if the machine works."""
-    control = run_control(spec.python, account, spec.environment)
+    control = run_control(spec, account)
     if control.works:
         return Verdict(0, ("submission_unusable",), {}), {"submission": why, "control": asdict(control)}
     reasons = ("submission_unusable", "infrastructure")
     return Verdict(None, reasons, {}), {"submission": why, "control": asdict(control)}
 
 
-def _job(spec: GraderSpec, account: Account, files: tuple[str, ...]) -> PytestJob:
-    return PytestJob(
-        workspace=Path(spec.workspace),
-        python=spec.python,
-        account=account,
-        files=files,
-        ini_lines=spec.ini_lines,
-        arguments=spec.arguments,
-        environment=spec.environment,
-        timeout_sec=spec.timeout_sec,
-    )
-
-
-def _details(
-    spec: GraderSpec, run: PytestRun, verdict: Verdict, sentinels: frozenset[str], control: Control | None
-) -> dict[str, object]:
-    results = run.report.results
-    own = {path.partition("::")[0] for path in sentinels}
-    shown = {test: result for test, result in results.items() if test.partition("::")[0] not in own}
+def _details(spec: GraderSpec, graded: Graded, verdict: Verdict, control: Control | None) -> dict[str, object]:
+    run = graded.run
     return {
         "fail_to_pass": _count(spec.fail_to_pass, verdict),
         "pass_to_pass": _count(spec.pass_to_pass, verdict),
         "failed_tests": as_json(verdict.failed),
-        "sentinels": {test: results[test].status if test in results else "absent" for test in sorted(sentinels)},
-        "faults": list(run.report.faults),
+        "sentinels": dict(graded.sentinels),
+        "silent_files": list(graded.silent_files),
+        "faults": [fault for one in graded.runs for fault in one.report.faults],
         "control": asdict(control) if control is not None else None,
-        "vector": vector_of(replace(run.report, results=shown), run.finished),
+        "vector": vector_of(replace(run.report, results=graded.results()), run.finished),
     }
 
 
 def _count(ids: tuple[str, ...], verdict: Verdict) -> dict[str, int]:
     return {"passed": sum(test not in verdict.failed for test in ids), "total": len(ids)}
-
-
-def _tidy(workspace: Path, files: tuple[str, ...], test_files: tuple[str, ...], account: Account) -> None:
-    """Remove the sentinels, and what the subject left where everybody may write (also memory, in /dev/shm)."""
-    for path in set(files) - set(test_files):
-        tree.remove(workspace / path)
-    for folder in map(Path, SHARED_FOLDERS):
-        with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(folder):  # noqa: PTH208
-                if (folder / name).lstat().st_uid == account.uid:
-                    tree.remove(folder / name)
 
 
 def _free_bytes(folder: Path) -> int:

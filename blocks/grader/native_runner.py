@@ -30,6 +30,8 @@ class NativeJob:
     build: Mapping[str, object]
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_sec: float = 900.0
+    fresh: tuple[str, ...] = ()
+    """Files that count as just written; all others then count as old, so that nothing a tree brings built is newer."""
 
 
 def run_native(job: NativeJob) -> PytestRun:
@@ -44,7 +46,7 @@ def run_native(job: NativeJob) -> PytestRun:
     names = sorted(path.name for path in (HERE / "inside_native").glob("*.py"))
     with run_folder(job.account, HERE / "inside_native", names) as folder:
         tree.write_new(folder / "runner" / "channel.py", (HERE / "inside" / "channel.py").read_bytes())
-        orders = {"nonce": nonce, "workspace": str(job.workspace), "build": dict(job.build)}
+        orders = {"nonce": nonce, "workspace": str(job.workspace), "build": dict(job.build), "fresh": list(job.fresh)}
         finished = run_as_subject(
             job.account,
             [SYSTEM_PYTHON, "-I", "-S", "-u", "-B", str(folder / "runner" / "launch.py")],

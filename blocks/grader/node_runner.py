@@ -10,19 +10,20 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import tree
 from .account import Account, GraderError
 from .junit import read_junit
-from .node_tools import NodeSuite, command, read_suite
+from .node_tools import NODE, NodeSuite, command, read_suite
 from .pytest_runner import PytestRun
 from .report import Report, TestOutcome, read_report
 from .run_folder import SYSTEM_PATH, run_folder, subject_environment
 from .spec import is_plain_path
-from .subject import MAX_REPORT_BYTES, Finished, run_as_subject
+from .subject import Finished, run_as_subject
+from .submission import guard
 
 HERE = Path(__file__).parent
 DEPENDENCIES = Path("/deps")
@@ -30,10 +31,15 @@ _BUN_ENDS = frozenset({0, 1})
 _RANK = {"passed": 0, "skipped": 1, "failed": 2}
 _STARTER = """
 import os, sys
-os.environ["GRADER_CHANNEL"] = "/proc/%d/fd/%s" % (os.getpid(), sys.argv[-1])
-os.execvpe(sys.argv[1], sys.argv[1:-1], os.environ)
+channel = "/proc/%d/fd/%s" % (os.getpid(), sys.argv[-1])
+os.environ["GRADER_CHANNEL"] = channel
+os.execvpe(sys.argv[1], [word.replace("@channel", channel) for word in sys.argv[1:-1]], os.environ)
 """
 """Says where the channel is, and becomes the command."""
+
+
+def _nothing() -> None:
+    """Before a suite, where there is nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,13 @@ class NodeJob:
     build: Mapping[str, object]
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_sec: float = 900.0
+    before_suite: Callable[[], None] = _nothing
+    """Called when everything is built, and between the suites; no process of the subject is running."""
+
+
+def links_of(build: Mapping[str, object]) -> list[str]:
+    """Paths of the links into the dependencies."""
+    return [str(path) for path in _list(build, "links")]
 
 
 def run_node(job: NodeJob) -> PytestRun:
@@ -59,9 +72,12 @@ def run_node(job: NodeJob) -> PytestRun:
     if not suites:
         raise GraderError("the recipe names no suite")
     deadline = time.monotonic() + job.timeout_sec
-    link_dependencies(job.workspace, [str(path) for path in _list(job.build, "links")], job.account)
+    link_dependencies(job.workspace, links_of(job.build), job.account)
     said = [_built(job, argv, deadline) for argv in _list(job.build, "commands")]
-    runs = [_run(job, suite, deadline) for suite in suites]
+    runs = []
+    for suite in suites:
+        job.before_suite()
+        runs.append(_run(job, suite, deadline))
     finished = _joined([run.finished for run in runs])
     log = "".join(said) + finished.log_tail
     return PytestRun(_merged([run.report for run in runs]), replace(finished, log_tail=log[-8192:]))
@@ -69,6 +85,8 @@ def run_node(job: NodeJob) -> PytestRun:
 
 def link_dependencies(workspace: Path, links: list[str], account: Account) -> None:
     """Make each `<folder>/node_modules` a link into the dependencies, where the folder is there and nothing is in its way.
+
+    Where this process is root the links are its own, in folders whose entries the subject can add to but not replace.
 
     Raises:
         GraderError: a path that is not a plain relative one.
@@ -78,9 +96,24 @@ def link_dependencies(workspace: Path, links: list[str], account: Account) -> No
             raise GraderError(f"link {path!r} is not a plain relative path")
         place = workspace / path
         if tree.is_folder(place.parent) and not os.path.lexists(place):
+            if account.switch:
+                tree.own(place.parent)
             place.symlink_to(DEPENDENCIES / path)
             if account.switch:
-                os.chown(place, account.uid, account.gid, follow_symlinks=False)
+                guard(workspace, path, account)
+
+
+def run_node_control(folder: Path, account: Account, environment: Mapping[str, str], timeout_sec: float) -> PytestRun:
+    """inside_node/control.cjs: node itself, and the way from it to here.
+
+    Raises:
+        GraderError: no process could be started.
+    """
+    nonce = secrets.token_hex(16)
+    job = NodeJob(folder, account, {}, environment=environment, timeout_sec=timeout_sec)
+    with run_folder(account, HERE / "inside_node", _reporters()) as place:
+        finished = _start(job, place, folder, [NODE, str(place / "runner" / "control.cjs")], {}, nonce, timeout_sec)
+    return PytestRun(read_report(finished.report, nonce, timed_out=finished.timed_out), finished)
 
 
 def _built(job: NodeJob, value: object, deadline: float) -> str:
@@ -106,37 +139,57 @@ def _built(job: NodeJob, value: object, deadline: float) -> str:
 
 def _run(job: NodeJob, suite: NodeSuite, deadline: float) -> PytestRun:
     nonce = secrets.token_hex(16)
-    names = sorted(path.name for path in (HERE / "inside_node").iterdir() if path.suffix in (".cjs", ".mjs"))
-    with run_folder(job.account, HERE / "inside_node", names) as place:
-        outfile = place / "tmp" / "report.xml"
+    with run_folder(job.account, HERE / "inside_node", _reporters()) as place:
         try:
-            argv, variables = command(suite, job.workspace, place / "runner", outfile)
+            argv, variables = command(suite, job.workspace, place / "runner")
         except GraderError as error:
             nothing = Finished(None, False, b"", f"{error}\n", False, True, 0.0)
             return PytestRun(Report({}), nothing)
-        environment = _environment(job, place, job.workspace / suite.folder)
-        finished = run_as_subject(
-            job.account,
-            ["/usr/bin/python3", "-I", "-S", "-c", _STARTER, *argv],
-            cwd=job.workspace / suite.folder,
-            environment={**environment, **variables, **dict(suite.environment)},
-            orders=json.dumps({"nonce": nonce, "workspace": str(job.workspace)}).encode("ascii"),
-            end_mark=f'{nonce} {{"event":"end"'.encode("ascii"),
-            timeout_sec=max(1.0, deadline - time.monotonic()),
-        )
-        if suite.tool == "bun":
-            return PytestRun(_bun_report(outfile, suite, finished), finished)
+        left_sec = max(1.0, deadline - time.monotonic())
+        folder = job.workspace / suite.folder
+        finished = _start(job, place, folder, argv, {**variables, **dict(suite.environment)}, nonce, left_sec)
+    if suite.tool == "bun":
+        return PytestRun(read_bun(finished, nonce, suite.folder), finished)
     return PytestRun(read_report(finished.report, nonce, timed_out=finished.timed_out), finished)
 
 
-def _bun_report(outfile: Path, suite: NodeSuite, finished: Finished) -> Report:
-    prefix = "" if suite.folder == "." else f"{suite.folder}/"
-    results = None
-    if outfile.is_file() and not outfile.is_symlink() and outfile.stat().st_size <= MAX_REPORT_BYTES:
-        results = read_junit(outfile.read_bytes(), prefix)
-    if results is None or finished.exit_code not in _BUN_ENDS:
-        return Report(results or {})
+def _start(
+    job: NodeJob,
+    place: Path,
+    folder: Path,
+    argv: Sequence[str],
+    variables: Mapping[str, str],
+    nonce: str,
+    timeout_sec: float,
+) -> Finished:
+    return run_as_subject(
+        job.account,
+        ["/usr/bin/python3", "-I", "-S", "-c", _STARTER, *argv],
+        cwd=folder,
+        environment={**_environment(job, place, folder), **variables},
+        orders=json.dumps({"nonce": nonce, "workspace": str(job.workspace)}).encode("ascii"),
+        end_mark=f'{nonce} {{"event":"end"'.encode("ascii"),
+        timeout_sec=timeout_sec,
+    )
+
+
+def read_bun(finished: Finished, nonce: str, folder: str) -> Report:
+    """What came through the pipe: the end record, from bun.cjs, and one JUnit document, from bun itself."""
+    mark = f'{nonce} {{"event":"end"'.encode("ascii")
+    lines = finished.report.split(b"\n")
+    ends = [line for line in lines if line.startswith(mark)]
+    results = read_junit(
+        b"\n".join(line for line in lines if not line.startswith(mark)), "" if folder == "." else f"{folder}/"
+    )
+    if results is None:
+        return Report({}, (), None, ("no JUnit document, or more than one",) if finished.report else ())
+    if len(ends) != 1 or finished.exit_code not in _BUN_ENDS:
+        return Report(results)
     return Report(results, (), finished.exit_code)
+
+
+def _reporters() -> list[str]:
+    return sorted(path.name for path in (HERE / "inside_node").iterdir() if path.suffix in (".cjs", ".mjs"))
 
 
 def _merged(reports: list[Report]) -> Report:

@@ -48,8 +48,8 @@ def read_suite(value: object) -> NodeSuite:
     )
 
 
-def command(suite: NodeSuite, workspace: Path, reporters: Path, outfile: Path) -> tuple[list[str], dict[str, str]]:
-    """The argument list and further variables of a suite. `reporters` holds inside_node; bun writes `outfile`.
+def command(suite: NodeSuite, workspace: Path, reporters: Path) -> tuple[list[str], dict[str, str]]:
+    """The argument list and further variables of a suite. `reporters` holds inside_node; `@channel` is the report's path.
 
     Raises:
         GraderError: the tool is not installed.
@@ -57,7 +57,8 @@ def command(suite: NodeSuite, workspace: Path, reporters: Path, outfile: Path) -
     folder = workspace / suite.folder
     node = [NODE, *suite.node_arguments]
     if suite.tool == "bun":
-        return ["/usr/local/bin/bun", "test", "--reporter=junit", f"--reporter-outfile={outfile}", *suite.arguments], {}
+        ours = [f"--preload={reporters / 'bun.cjs'}", "--reporter=junit", "--reporter-outfile=@channel"]
+        return ["/usr/local/bin/bun", "test", *ours, *suite.arguments], {}
     if suite.tool == "node":
         where = [f"--test-reporter={reporters / 'node_test.cjs'}", "--test-reporter-destination=stdout"]
         return [*node, "--test", *where, *_expanded(suite.arguments, folder)], {}

@@ -11,35 +11,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from .policy_names import AFTER_BUILD, ALWAYS, MANIFESTS
 from .stdlib_names import RUNNER_NAMES, STDLIB_NAMES
 
 if TYPE_CHECKING:
     from .spec import GraderSpec
-
-ALWAYS_PROTECTED = (
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "tox.ini",
-    "setup.cfg",
-    "pyproject.toml",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "sitecustomize",
-    "sitecustomize/**",
-    "usercustomize",
-    "usercustomize/**",
-    "*.pth",
-    "*.egg-link",
-    "*.egg-info",
-    "*.egg-info/**",
-    "*.dist-info",
-    "*.dist-info/**",
-)
-"""Runner configuration and what Python or pytest loads unasked; at any depth, in any spelling of case. Folders stand
-here by their bare names too: a link may stand in for one."""
 
 NEVER_KEPT = ("__pycache__", "__pycache__/**", "*.pyc", "*.pyo", ".pytest_cache", ".pytest_cache/**")
 """Caches: removed even where the path is open, unless base has the very path."""
@@ -60,8 +36,20 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
 def protected_paths(paths: Iterable[str], spec: GraderSpec) -> set[str]:
     """Of the paths of a tree (files and links), those the submission may not decide about."""
     tree = set(paths)
+    if spec.runner != "pytest":
+        return {path for path in tree if _is_protected(path, spec)}
     roots = import_roots(tree, spec)
     return {path for path in tree if _is_protected(path, spec) or _shadows(path, tree, roots, set(spec.own_modules))}
+
+
+def made_by_build(paths: Iterable[str], spec: GraderSpec) -> set[str]:
+    """Of the paths of a tree, those that no build may have made: what a test tool would load unasked."""
+    return {path for path in paths if matches(path.lower(), AFTER_BUILD[spec.runner])}
+
+
+def is_manifest(path: str, runner: str) -> bool:
+    """Whether a path is build or runner configuration, which an outcome may change so that its tests can run."""
+    return matches(path.lower(), MANIFESTS[runner])
 
 
 def own_modules(paths: Iterable[str], *, source_roots: Iterable[str], test_files: Iterable[str]) -> tuple[str, ...]:
@@ -93,7 +81,7 @@ def _is_protected(path: str, spec: GraderSpec) -> bool:
         return True
     if matches(path, spec.open_paths):
         return False
-    return matches(path.lower(), ALWAYS_PROTECTED) or matches(path, spec.protected_patterns)
+    return matches(path.lower(), ALWAYS[spec.runner]) or matches(path, spec.protected_patterns)
 
 
 def _shadows(path: str, tree: set[str], roots: set[str], own: set[str]) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 SCHEMA_VERSION = 1
-RUNNERS = ("pytest",)
+RUNNERS = ("pytest", "node", "native")
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -17,12 +18,12 @@ class SpecError(ValueError):
 
 @dataclass(frozen=True)
 class GraderSpec:
-    """One verifier. All paths are relative to the workspace, with `/`; ids are pytest node ids relative to it."""
+    """One verifier. All paths are relative to the workspace, with `/`; ids are those the runner reports."""
 
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...]
     test_files: tuple[str, ...]
-    """Files that are run, in this order."""
+    """pytest: files that are run, in this order. Other runners run the whole suite; there it is where the ids lie."""
     hidden: dict[str, str] = field(default_factory=dict)
     """Path -> sha256 of tests/hidden/<path>: written over whatever lies there."""
     base: dict[str, str] = field(default_factory=dict)
@@ -41,6 +42,17 @@ class GraderSpec:
     subject_user: str = "agent"
     """Name or numeric uid (a uid needs no passwd entry; its group is then the same number). Never root."""
     runner: str = "pytest"
+    build: Mapping[str, object] = field(default_factory=dict)
+    """node, native: how the tree is built and tested; the JSON form of blocks.recipe.NodeBuild or NativeBuild."""
+    sentinel_files: tuple[str, ...] = ()
+    """node, native: test files, of `hidden` or `base`, that get tests that must fail (see planting.py)."""
+    must_fail: tuple[str, ...] = ()
+    """native: ids of plain programs that fail where the `main` of `inverted_files` says that they failed."""
+    inverted_files: tuple[str, ...] = ()
+    """native: sources of plain test programs, of `hidden` or `base`."""
+    open_fields: tuple[str, ...] = ()
+    """node: fields of package.json that the outcome itself changes, beyond those that are always free (see
+    package_json.py)."""
     ini_lines: tuple[str, ...] = ()
     """`key = value` lines of the [pytest] section; continuation lines start with a blank."""
     arguments: tuple[str, ...] = ()
@@ -132,6 +144,14 @@ def _check(spec: GraderSpec) -> None:
     for path in spec.test_files:
         if not is_plain_path(path):
             raise SpecError(f"test_files: {path!r} is not a plain relative path")
+    if not isinstance(spec.build, Mapping):
+        raise SpecError("build is not an object")
+    if (spec.runner != "pytest") != bool(spec.build):
+        raise SpecError(f"build must be given for node and native, and only there; the runner is {spec.runner!r}")
+    for name in ("sentinel_files", "inverted_files"):
+        for path in getattr(spec, name):
+            if path not in spec.hidden and path not in spec.base:
+                raise SpecError(f"{name}: {path!r} is neither in hidden nor in base")
     for name in ("hidden", "base"):
         for path, digest in getattr(spec, name).items():
             if not is_plain_path(path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import tree
 from .account import Account, GraderError
+from .package_json import MAX_BYTES, merged
 from .policy import protected_paths
 from .spec import GraderSpec
 
@@ -17,7 +19,7 @@ SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 @dataclass(frozen=True)
 class PolicyAction:
-    """Something that was changed in the submission. `action` is removed, restored or placed."""
+    """Something that was changed in the submission. `action` is removed, restored, placed or merged."""
 
     action: str
     path: str
@@ -35,6 +37,7 @@ def prepare(spec: GraderSpec, tests: Path, account: Account) -> list[PolicyActio
     """
     root = Path(spec.workspace)
     actions = _clean(root)
+    submitted = {path: _readable(root, path) for path in merged_paths(spec)}
     actions += _remove_protected(root, spec)
     placed = {**spec.base, **spec.hidden}
     for path, digest in placed.items():
@@ -43,16 +46,34 @@ def prepare(spec: GraderSpec, tests: Path, account: Account) -> list[PolicyActio
             continue
         _place(root, path, tests / folder / path, digest)
         actions.append(PolicyAction("placed" if folder == "hidden" else "restored", path, folder))
+    actions += _merge(root, submitted, spec)
     _hand_over(root, account)
     for path in placed:
         guard(root, path, account)
     return actions
 
 
-def changed(spec: GraderSpec) -> list[str]:
-    """Protected and hidden files that are not as `prepare` left them."""
+def merged_paths(spec: GraderSpec) -> list[str]:
+    """Manifests of which a submission decides some fields."""
+    if spec.runner != "node":
+        return []
+    return [path for path in spec.base if path.rpartition("/")[2] == "package.json" and path not in spec.hidden]
+
+
+def place_again(spec: GraderSpec, tests: Path, account: Account, paths: Iterable[str]) -> None:
+    """Lay hidden and base files once more, over what was planted into them."""
     root = Path(spec.workspace)
-    placed = {**spec.base, **spec.hidden}
+    for path in paths:
+        folder = "hidden" if path in spec.hidden else "base"
+        digest = spec.hidden[path] if path in spec.hidden else spec.base[path]
+        _place(root, path, tests / folder / path, digest)
+        guard(root, path, account)
+
+
+def changed(spec: GraderSpec, digests: Mapping[str, str] | None = None) -> list[str]:
+    """Protected and hidden files that are not as `prepare` left them; `digests`: of those that were changed since."""
+    root = Path(spec.workspace)
+    placed = {**spec.base, **spec.hidden, **(digests or {})}
     return sorted(path for path, digest in placed.items() if tree.digest_below(root, path) != digest)
 
 
@@ -69,6 +90,25 @@ def guard(root: Path, path: str, account: Account) -> None:
         folder.chmod(0o1775)
         if folder == root:
             break
+
+
+def _readable(root: Path, path: str) -> bytes | None:
+    """A small regular file of the submission, not reached by way of a link; None where there is none."""
+    if tree.digest_below(root, path) is None or (root / path).is_symlink():
+        return None
+    return (root / path).read_bytes() if (root / path).lstat().st_size <= MAX_BYTES else None
+
+
+def _merge(root: Path, submitted: Mapping[str, bytes | None], spec: GraderSpec) -> list[PolicyAction]:
+    actions = []
+    for path, theirs in submitted.items():
+        base = (root / path).read_bytes()
+        content = merged(theirs, base, spec.open_fields)
+        if content != base:
+            tree.remove(root / path)
+            tree.write_new(root / path, content)
+            actions.append(PolicyAction("merged", path, "some fields are the submission's"))
+    return actions
 
 
 def _clean(root: Path) -> list[PolicyAction]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .control import Control
+from .graded import Graded
 from .pytest_runner import PytestRun
 from .report import TestOutcome
 
@@ -21,28 +22,21 @@ class Verdict:
     """Whitelisted tests that did not pass."""
 
 
-def decide(
-    run: PytestRun,
-    *,
-    whitelist: tuple[str, ...],
-    sentinels: frozenset[str],
-    changed: tuple[str, ...],
-    control: Control | None,
-) -> Verdict:
-    """Reward 1 if and only if the report is complete, every sentinel failed and every whitelisted test passed.
+def decide(graded: Graded, *, whitelist: tuple[str, ...], control: Control | None) -> Verdict:
+    """Reward 1 if and only if every run is complete, every sentinel failed and every whitelisted test passed.
 
-    `control` must be given when the run is not complete. Reasons: timeout, killed, report_incomplete, report_tampered,
+    `control` must be given when a run is not complete. Reasons: timeout, killed, report_incomplete, report_tampered,
     report_too_long, processes_left, protected_changed, sentinel_silent, test_failed, test_skipped, test_absent,
     infrastructure.
     """
-    results = run.report.results
+    results = graded.run.report.results
     failed = {test: results.get(test, ABSENT) for test in whitelist if results.get(test, ABSENT).status != "passed"}
-    reasons = _run_reasons(run)
-    if changed:
+    reasons = list(dict.fromkeys(reason for run in graded.runs for reason in _run_reasons(run)))
+    if graded.changed:
         reasons.append("protected_changed")
-    if not run.complete and (control is None or not control.works):
+    if not graded.complete and (control is None or not control.works):
         return Verdict(None, (*reasons, "infrastructure"), failed)
-    if any(results.get(sentinel, ABSENT).status != "failed" or sentinel not in results for sentinel in sentinels):
+    if any(status != "failed" for status in graded.sentinels.values()):
         reasons.append("sentinel_silent")
     kinds = {_word(outcome) for outcome in failed.values()}
     reasons += sorted(kinds)

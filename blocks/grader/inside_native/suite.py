@@ -50,7 +50,7 @@ class Reporter:
 
 def run(orders: Mapping[str, Any], send: Callable[..., None]) -> int:
     """Build and test; returns the code of the end record."""
-    shop = Workshop(Path(orders["workspace"]), orders["build"], ROOT)
+    shop = Workshop(Path(orders["workspace"]), orders["build"], ROOT, orders.get("fresh", ()))
     reporter = Reporter(send)
     unconfigured, cases = SYSTEMS[shop.system](shop)
     for path, error in sorted(shop.broken_sources().items()):

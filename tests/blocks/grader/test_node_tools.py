@@ -22,7 +22,7 @@ def install(folder: Path, tool: str, bins: object, script: str = "bin/cli.js") -
 
 
 def argv(suite: NodeSuite, workspace: Path) -> list[str]:
-    return command(suite, workspace, REPORTERS, Path("/run/report.xml"))[0]
+    return command(suite, workspace, REPORTERS)[0]
 
 
 def test_a_tool_is_started_by_its_own_entry_from_the_nearest_installation(tmp_path: Path) -> None:
