@@ -7,6 +7,8 @@ first one that is not is what is pending.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pydantic import SerializeAsAny
+
 from blocks.chain import Chain
 from blocks.lake import Manifest, ObjectStore, PhaseKey, PhaseWriter, attempt_of, find_manifest
 from blocks.lake.commit import MANIFEST, input_key
@@ -34,6 +36,15 @@ class PhaseDefinition:
     version: int
     config: Callable[[Settings], Record | None]
     run: Callable[[Workshop, Chain, PhaseWriter], Decision]
+    own_config: Callable[[Settings, Chain], Record | None] | None = None
+    """Settings that change the result of this candidate only; None where there are none."""
+
+
+class KeyParts(Record):
+    """What goes into a key where a candidate has settings of its own."""
+
+    shared: SerializeAsAny[Record] | None
+    own: SerializeAsAny[Record]
 
 
 class PhaseResult(Record):
@@ -69,7 +80,11 @@ def result_of(manifest: Manifest, *, reused: bool) -> PhaseResult:
 def expected_key(definition: PhaseDefinition, settings: Settings, chain: Chain, upstream_key: str) -> PhaseKey:
     """The key this phase would have for this candidate now."""
     attempt = attempt_of(chain.store, chain.candidate_id, definition.phase)
-    key = input_key(definition.phase, definition.version, upstream_key, definition.config(settings), attempt)
+    config = definition.config(settings)
+    own = definition.own_config(settings, chain) if definition.own_config else None
+    if own is not None:
+        config = KeyParts(shared=config, own=own)
+    key = input_key(definition.phase, definition.version, upstream_key, config, attempt)
     return chain.key(definition.phase, key, upstream_key)
 
 

@@ -116,7 +116,8 @@ class MirrorCache:
         if known is None:
             return unlisted.bring(remote, repository.path, revision)
         if not repository.is_held(known):
-            unlisted.keep(repository.path, known, unlisted.LEFT)
+            given = unlisted.is_given(remote, known)
+            unlisted.keep(repository.path, known, unlisted.BY_ID if given else unlisted.LEFT)
         return unlisted.Search(commit=known)
 
     @staticmethod

@@ -103,7 +103,7 @@ class Way(StrEnum):
     ID = "id"
     """The source gives it when asked for its id: a branch of it is gone or was rewritten, or it is of a fork."""
     LEFT = "left"
-    """Only the mirror still has it, from when it was fetched with something else."""
+    """Only the mirror still has it, from an earlier time: its source no longer gives it."""
     NONE = "none"
     """Not at all."""
 

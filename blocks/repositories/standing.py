@@ -77,6 +77,14 @@ def blobs_at(repository: Repository, commits: Sequence[str], paths: Sequence[str
     return {commit: tuple(blob(path) for path in askable) for commit in commits}
 
 
+def blob_sizes(repository: Repository, blobs: Sequence[str]) -> dict[str, int]:
+    """Bytes of each of the blobs that the mirror has."""
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    told = git_output(["cat-file", "--batch-check"], git_dir=repository.path, stdin=asked) if blobs else b""
+    fields = (line.split(b" ") for line in told.splitlines())
+    return {part[0].decode(): int(part[2]) for part in fields if len(part) == 3}
+
+
 def _is_askable(path: str) -> bool:
     try:
         return "\n" not in safe_path(path) and shown(path.encode("utf-8", "surrogateescape")) == path

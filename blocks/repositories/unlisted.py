@@ -6,7 +6,8 @@ alone are public history; nothing that is kept shows in questions about them.
 
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from blocks.records import Record
@@ -68,6 +69,20 @@ def fetch_alone(remote: Remote, mirror: Path, commit: str) -> None:
 def keep(mirror: Path, commit: str, origin: str) -> None:
     """Hold a commit that the mirror has against pruning."""
     git_output(["update-ref", f"{KEPT}{commit}/{origin}", commit], git_dir=mirror)
+
+
+def is_given(remote: Remote, commit: str) -> bool:
+    """Whether the source itself gives a commit that the mirror has from an earlier time.
+
+    Raises:
+        RepositoryUnavailableError: the network or the source failed; worth a retry.
+    """
+    with _scouting() as scout:
+        ask = [*_FETCH, "--depth=1", "--filter=tree:0", "--", remote.source.address, commit]
+        result = remote.ask(ask, scout)
+    if result.code and remote.may_pass(result):
+        raise remote.fault(result)
+    return result.code == 0 or (remote.source.local and not _REFUSED.search(result.errors))
 
 
 def is_commit(mirror: Path, commit: str) -> bool:
@@ -150,11 +165,7 @@ def _scout(remote: Remote, mirror: Path, names: Sequence[str], commit: str) -> s
     """Which of the pull refs reaches the commit. Asks for commits without their files, in a place of its own."""
     if not names:
         return None
-    with tempfile.TemporaryDirectory(prefix="envmill-scout-") as folder:
-        scout = Path(folder)
-        made = run_git(["init", "--quiet", "--bare", "--template=", "--", folder])
-        if made.code:
-            raise GitError(f"{folder}: git init failed: {made.errors[-300:]}")
+    with _scouting() as scout:
         (scout / "objects" / "info").mkdir(parents=True, exist_ok=True)
         (scout / "objects" / "info" / "alternates").write_text(f"{mirror / 'objects'}\n")
         specs = [f"{name}:{name}" for name in names]
@@ -166,3 +177,13 @@ def _scout(remote: Remote, mirror: Path, names: Sequence[str], commit: str) -> s
         asked = ["for-each-ref", f"--contains={commit}", "--format=%(refname)", "refs/"]
         holding = git_output(asked, git_dir=scout).decode("utf-8", "surrogateescape").split()
         return next((name for name in names if name in holding), None)
+
+
+@contextmanager
+def _scouting() -> Iterator[Path]:
+    """A bare repository for a look; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="envmill-scout-") as folder:
+        made = run_git(["init", "--quiet", "--bare", "--template=", "--", folder])
+        if made.code:
+            raise GitError(f"{folder}: git init failed: {made.errors[-300:]}")
+        yield Path(folder)

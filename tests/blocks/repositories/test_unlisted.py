@@ -88,7 +88,18 @@ def test_what_was_brought_stays_when_everything_else_is_pruned(forked: Forked, c
     assert reach_of(repository, start).way is Way.ID
 
 
-def test_what_was_public_when_it_was_fetched_is_kept_too(forked: Forked, cached: Cached) -> None:
+@pytest.mark.parametrize("local", [False, True])
+def test_what_was_on_a_branch_when_it_was_fetched_is_kept_while_its_source_gives_it(
+    forked: Forked, cached: Cached, local: bool
+) -> None:
+    cache = cached(local=local)
+    cache.open(IDENTITY)
+    git(forked.history.folder, "update-ref", "refs/heads/main", forked.root)
+    repository = cache.open(IDENTITY, commit=forked.tip)
+    assert reach_of(repository, forked.tip).way is Way.ID
+
+
+def test_what_its_source_gives_no_more_is_left(forked: Forked, cached: Cached) -> None:
     cache = cached(old=True)
     first = cache.open(IDENTITY, commit=forked.tip)
     assert reach_of(first, forked.tip).way is Way.BRANCH
