@@ -90,6 +90,7 @@ def _compile(box: Container, recipe: Recipe, timeout_sec: int) -> None:
         environment = {"HOME": "/tmp/agent", "npm_config_offline": "true"}
         argv = ["sh", "-c", _COMPILE, "sh", path]
         done = box.run(argv, user=AGENT_USER, environment=environment, timeout_sec=timeout_sec)
+        box.run(["sh", "-c", "kill -KILL -1"], user=AGENT_USER, timeout_sec=30)  # What it left must not write on.
         log.append(f"{folder}: ended with {done.exit_code}\n{done.output[-4000:]}\n")
         _run(box, ["chown", "-R", "root:root", path])
     if log:

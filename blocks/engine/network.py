@@ -12,8 +12,7 @@ _PROBE = 'exec 3<>"/dev/tcp/$0/$1"'
 def outbound_mode(api: APIClient, image: str) -> str:
     """`bridge`, or `host` where only that reaches what this machine fetches from.
 
-    Fetch containers run nothing of a repository. The named exception, packages that exist as source only, runs their build
-    code in one: with the host's network it would reach what listens on loopback there.
+    Fetch containers run nothing of a repository and nothing of what they fetch.
     """
     target = probe_target()
     if target is None or _reaches(api, image, "bridge", target) or not _reaches(api, image, "host", target):

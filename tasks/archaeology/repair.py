@@ -1,65 +1,35 @@
-"""From a plan to a solution whose tests run: built, and mended by the table of remedies while that makes it better."""
+"""From a plan to a solution whose tests run: built, and mended while that makes it better.
 
-import hashlib
+First by the table of remedies; then, where no test passes, by what another candidate of the repository needed; then by
+what a model proposes, where one is configured. A recipe that had to be mended is replayed in a fresh container, and what
+that gives is what counts.
+"""
+
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from blocks.builder.dependencies import InstallError
-from blocks.builder.foundation import Foundation
-from blocks.builder.foundations import foundation_of
-from blocks.lake import ObjectMissingError
-from blocks.recipe import Recipe
+from blocks import remembered
 from blocks.records import ObstacleRow, Phase, ReasonCode, Record
-from blocks.vectors import TestStatus, TestVector
-from tasks.archaeology.rebuild import StateRun, test_state
-from tasks.archaeology.remedies import Evidence, Fix, Remedy, find_fixes, read_remedies
+from tasks.archaeology.rebuild import test_state
+from tasks.archaeology.remedies import Fix, Remedy, find_fixes, read_remedies
 from tasks.archaeology.stack import Bench, Mendable, Planned
 from tasks.archaeology.states import States
+from tasks.archaeology.trial import Trial, try_plan
 
 MOST_ROUNDS = 5
-MANY_SKIPPED = 0.2
-"""From this share of all tests on, what was skipped is asked why."""
+REMEMBERED_VERSION = 1
+"""Raised when a fix comes to mean something else."""
 
 
 class GoodRecipe(Record):
-    """What made the last candidate of a repository work, for the next one that does not."""
+    """What made a candidate of a repository work, for the next one that does not."""
 
     stack: str
     runtime: str
     fixes: tuple[Fix, ...] = ()
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One plan, tried on the solution. `reason_code` says why it ended before its tests ran."""
-
-    planned: Planned
-    recipe: Recipe
-    image: str = ""
-    run: StateRun | None = None
-    reason_code: ReasonCode | None = None
-    failure: str = ""
-    obstacles: tuple[ObstacleRow, ...] = ()
-    evidence: Evidence = field(default_factory=Evidence)
-    stage: int = 0
-
-    @property
-    def vector(self) -> TestVector | None:
-        """The solution's tests."""
-        return self.run.vector if self.run else None
-
-    @property
-    def foundation(self) -> Foundation:
-        """What the recipe stands on."""
-        return foundation_of(self.recipe)
-
-    @property
-    def score(self) -> tuple[int, int, bool]:
-        """How far it came, how many tests passed, and whether the project's own build ran."""
-        return self.stage, len(self.vector.passed()) if self.vector else 0, self.recipe.install != "path"
 
 
 @dataclass(frozen=True)
@@ -79,24 +49,29 @@ class _Workbench:
     states: States
     remedies: Sequence[Remedy]
     tried: set[tuple[str, str]] = field(default_factory=set)
+    made: list[Fix] = field(default_factory=list)
+    """Every fix that was tried, for who proposes more."""
     obstacles: list[ObstacleRow] = field(default_factory=list)
 
     def note(self, fixes: Sequence[Fix], attempt: int, *, resolved: bool) -> None:
         for fix in fixes:
-            self.obstacles.append(
-                ObstacleRow(
-                    candidate_id=self.bench.candidate_id,
-                    phase=Phase.ARCHAEOLOGY,
-                    attempt=attempt,
-                    symptom=fix.symptom,
-                    remedy=f"{fix.name}: {fix.action} {fix.argument}",
-                    resolved=resolved,
-                )
+            self.row(fix.symptom, f"{fix.name}: {fix.action} {fix.argument}", attempt, resolved=resolved)
+
+    def row(self, symptom: str, remedy: str, attempt: int, *, resolved: bool) -> None:
+        self.obstacles.append(
+            ObstacleRow(
+                candidate_id=self.bench.candidate_id,
+                phase=Phase.ARCHAEOLOGY,
+                attempt=attempt,
+                symptom=symptom,
+                remedy=remedy,
+                resolved=resolved,
             )
+        )
 
 
 def repair(bench: Bench, planned: Planned, states: States, repository: str) -> Repaired:
-    """Try the plan; while the logs name something the table knows, try that; at last what the repository needed before.
+    """Try the plan; while the logs name something the table knows, try that; then what the module's head says.
 
     A round that makes nothing better is kept only as the start of the next one: what it broke may be known too.
 
@@ -116,75 +91,51 @@ def repair(bench: Bench, planned: Planned, states: States, repository: str) -> R
             mended, fixes = _next(work, current)
         if mended is None and not best.score[1]:
             mended, fixes = _as_before(work, best, repository)
+        if mended is None and not best.score[1]:
+            mended, fixes = _proposed(work, best)
         if mended is None:
             break
         trial = try_plan(bench, mended, states)
         tries += 1
+        work.made.extend(fixes)
         better = trial.score > best.score
         work.note(fixes, attempt, resolved=better)
         work.obstacles.extend(row for row in trial.obstacles if row not in work.obstacles)
         current, made = trial, (*made, *fixes)
         if better:
             best, good = trial, made
+    best = _replayed(work, best, good)
     return Repaired(best, tuple(work.obstacles), tries, good)
 
 
-def try_plan(bench: Bench, planned: Planned, states: States) -> Trial:
-    """Build one plan as far as it goes, and run the solution's tests."""
-    recipe = planned.recipe
-    foundation = foundation_of(recipe)
-    runtime_image = foundation.runtime_image(bench.engine, bench.settings, recipe)
-    if runtime_image is None:
-        why = f"no runtime image for {recipe.runtime}"
-        return Trial(planned, recipe, reason_code=ReasonCode.RUNTIME_NOT_AVAILABLE, failure=why)
-    fetched = planned.fetch(bench, runtime_image)
-    if fetched.recipe is None:
-        return Trial(
-            planned,
-            recipe,
-            reason_code=ReasonCode.DEPENDENCIES_UNRESOLVED,
-            failure=fetched.failure,
-            obstacles=fetched.obstacles,
-            evidence=Evidence(resolve=fetched.log or fetched.failure),
-            stage=1,
-        )
-    recipe = fetched.recipe
-    try:
-        image = foundation.dependency_image(bench.engine, bench.store, bench.settings, recipe, runtime_image)
-    except InstallError as error:
-        return Trial(
-            planned,
-            recipe,
-            reason_code=ReasonCode.INSTALL_FAILED,
-            failure=str(error),
-            obstacles=fetched.obstacles,
-            evidence=Evidence(install=str(error)),
-            stage=2,
-        )
-    run = test_state(bench, foundation, image=image, recipe=recipe, start=states.start, state=states.solution)
-    obstacles = (*fetched.obstacles, *run.obstacles)
-    if run.vector is None:
-        return Trial(
-            planned,
-            run.recipe,
-            image,
-            run,
-            ReasonCode.INSTALL_FAILED,
-            run.failure,
-            obstacles,
-            Evidence(install=run.failure),
-            stage=3,
-        )
-    evidence = _evidence(run, run.vector, states)
-    return Trial(planned, run.recipe, image, run, obstacles=obstacles, evidence=evidence, stage=4)
-
-
 def remember(bench: Bench, repository: str, repaired: Repaired) -> None:
-    """Keep what this repository needed, for its next candidate."""
+    """Keep what this candidate needed, for the repository's next; it goes when this candidate is withdrawn.
+
+    Words of its logs are not kept: what is withdrawn must not live on in another candidate's rows.
+    """
     if repaired.fixes:
         recipe = repaired.trial.recipe
-        good = GoodRecipe(stack=recipe.stack, runtime=recipe.runtime, fixes=repaired.fixes)
-        bench.store.put(_key(repository), good.model_dump_json().encode())
+        fixes = tuple(fix.model_copy(update={"symptom": ""}) for fix in repaired.fixes)
+        content = GoodRecipe(stack=recipe.stack, runtime=recipe.runtime, fixes=fixes).model_dump_json().encode()
+        kind = remembered_kind(recipe.stack)
+        remembered.remember(bench.store, repository, kind, bench.candidate_id, content, datetime.now(UTC))
+
+
+def remembered_kind(stack: str) -> str:
+    """What the memory of a stack's fixes is called; another version's is none."""
+    return f"{stack}-v{REMEMBERED_VERSION}"
+
+
+def _replayed(work: _Workbench, trial: Trial, fixes: Sequence[Fix]) -> Trial:
+    """The trial with a run of its own recipe from nothing, where what it ran was mended or got around on the way."""
+    if trial.run is None or not trial.score[1] or not (fixes or trial.run.obstacles):
+        return trial
+    start, solution = work.states.start, work.states.solution
+    run = test_state(work.bench, trial.foundation, image=trial.image, recipe=trial.recipe, start=start, state=solution)
+    if run.vector is None:
+        work.row("the recipe does not install a second time", "none left", MOST_ROUNDS + 1, resolved=False)
+        return replace(trial, run=run, reason_code=ReasonCode.INSTALL_FAILED, failure=run.failure)
+    return replace(trial, run=run)
 
 
 def _next(work: _Workbench, trial: Trial) -> tuple[Planned | None, list[Fix]]:
@@ -198,14 +149,31 @@ def _next(work: _Workbench, trial: Trial) -> tuple[Planned | None, list[Fix]]:
 
 
 def _as_before(work: _Workbench, trial: Trial, repository: str) -> tuple[Planned | None, list[Fix]]:
+    """What was remembered of the repository. The rows name the memory by its hash, not the candidate it is from."""
+    found = remembered.recall(work.bench.store, repository, remembered_kind(trial.recipe.stack))
     try:
-        good = GoodRecipe.model_validate_json(work.bench.store.get(_key(repository)))
-    except (ObjectMissingError, ValidationError):  # Another version's recipe is none.
+        good = GoodRecipe.model_validate_json(found.content) if found else None
+    except ValidationError:
         return None, []
-    fixes = [fix for fix in good.fixes if fix.key not in work.tried and good.stack == trial.recipe.stack]
+    if found is None or good is None or good.stack != trial.recipe.stack:
+        return None, []
+    fixes = [fix for fix in good.fixes if fix.key not in work.tried]
     work.tried |= {fix.key for fix in fixes}
-    known = [fix.model_copy(update={"name": f"as the repository's last candidate ({fix.name})"}) for fix in fixes]
-    mended, done = _mend(trial.planned, known)
+    why = "no test passes, and the table of remedies knows nothing more"
+    name = f"as the repository needed before (remembered {found.digest[:12]})"
+    return _attempt(trial, [fix.model_copy(update={"name": name, "symptom": why}) for fix in fixes])
+
+
+def _proposed(work: _Workbench, trial: Trial) -> tuple[Planned | None, list[Fix]]:
+    if work.bench.asking is None:
+        return None, []
+    fixes = work.bench.asking.next_fixes(trial.recipe, trial.evidence, work.made)
+    work.tried |= {fix.key for fix in fixes}
+    return _attempt(trial, fixes)
+
+
+def _attempt(trial: Trial, fixes: Sequence[Fix]) -> tuple[Planned | None, list[Fix]]:
+    mended, done = _mend(trial.planned, fixes)
     return (mended, done) if done else (None, [])
 
 
@@ -217,26 +185,3 @@ def _mend(planned: Planned, fixes: Sequence[Fix]) -> tuple[Planned, list[Fix]]:
             planned = changed
             done.append(fix)
     return planned, done
-
-
-def _evidence(run: StateRun, vector: TestVector, states: States) -> Evidence:
-    results = vector.results
-    broken = set(vector.collection_errors)
-    failed = [item for item in results.items() if item[1].status is TestStatus.FAILED]
-    collect = [result.detail for test, result in failed if test.partition("::")[0] in broken]
-    tests = [result.detail for test, result in failed if test.partition("::")[0] not in broken]
-    skipped = {test: result.detail for test, result in results.items() if result.status is TestStatus.SKIPPED}
-    hidden = {PurePosixPath(path).as_posix() for path in states.hidden}
-    asked = len(skipped) >= MANY_SKIPPED * len(results)
-    skips = [why for test, why in skipped.items() if asked or test.partition("::")[0] in hidden]
-    nothing_ran = not any("::" in test for test in results)
-    return Evidence(
-        install=run.install_log,
-        collect="\n".join([*collect, vector.log_tail if broken or nothing_ran else ""]),
-        tests="\n".join([*tests, vector.log_tail if failed else ""]),
-        skips="\n".join(dict.fromkeys(skips)),
-    )
-
-
-def _key(repository: str) -> str:
-    return f"recipes/{hashlib.sha256(repository.encode()).hexdigest()[:32]}.json"

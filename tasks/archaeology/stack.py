@@ -10,6 +10,7 @@ from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, ReasonCode
 from blocks.settings import Settings
 from blocks.trees import Tree
+from tasks.archaeology.proposals import Asking
 from tasks.archaeology.remedies import Fix
 
 
@@ -21,6 +22,8 @@ class Bench:
     store: ObjectStore
     settings: Settings
     candidate_id: str
+    asking: Asking | None = None
+    """Who is asked for fixes where nothing else helps; None: nobody."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ BUILD_VERSION = 1
 MOST_TRIES = 5
 DEEPEST = 2
 """Tools of a build that are themselves source only: so many times one below the other."""
+_INSTALLERS = frozenset({"pip", "setuptools", "wheel"})
 _MOST_WHEEL = 1 << 30
 _FOLDER = "/tmp/build"
 
@@ -80,7 +81,7 @@ class WheelBuilder:
         found: tuple[str, ...] = ()
         said = "its build asks for ever more"
         for _ in range(MOST_TRIES):
-            tools = self._tools((*needs, *asked, *found), question, pins if found else ())
+            tools = self._tools((*needs, *asked, *found), question, pins)
             if isinstance(tools, str):
                 return tools
             made = self._run(source, tools, (*needs, *asked))
@@ -99,12 +100,14 @@ class WheelBuilder:
         return said
 
     def _tools(self, needs: Sequence[str], question: Question, pins: Sequence[str]) -> tuple[Package, ...] | str:
-        """What a build needs, as of the same date. What was found missing is taken as the project's own choice has it."""
+        """What a build needs, as of the same date. What it asks for without a bound is taken as the resolution has it:
+        what is compiled against one numpy may not run with another.
+        """
         if self.depth >= DEEPEST:
             return "its build needs tools that exist as source only, and so do theirs"
         narrowed = _narrowed(needs)
-        about = {canonicalize_name(Requirement(text).name) for text in narrowed if Requirement(text).specifier == ""}
-        kept = tuple(pin for pin in pins if canonicalize_name(Requirement(pin).name) in about)
+        free = {canonicalize_name(one.name) for one in map(Requirement, narrowed) if not one.specifier} - _INSTALLERS
+        kept = tuple(pin for pin in pins if canonicalize_name(Requirement(pin).name) in free)
         inner = replace(self, depth=self.depth + 1, failed=self.failed)
         asked = Question(narrowed, question.as_of, question.runtime, constraints=kept)
         found = resolve_with_sources(self.index, inner, asked)

@@ -1,15 +1,16 @@
 """Fetch: manifests and locks become one archive of dependencies in the store. The only step here with a network.
 
-The fetch container holds data only; lifecycle scripts, hooks and plugins are off. Ways are tried in turn: the lock as it
-is, the lock as a start, version ranges as of the outcome's date (registries' dates are not always right: where nothing
-fits, that way fails by itself), version ranges alone.
+The fetch container holds data only; lifecycle scripts, hooks and plugins are off. Managers build what they take from a
+code host all the same (npm, old pnpm and yarn run its `prepare`), so code hosts are out of reach there. Ways are tried
+in turn: the lock as it is, the lock as a start, version ranges as of the outcome's date (registries' dates are not always
+right: where nothing fits, that way fails by itself), version ranges alone.
 """
 
 import hashlib
 import json
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import blocks.builder.node_collect
 from blocks.builder.node_layer import install_manager
 from blocks.builder.node_places import DEPENDENCIES, TREE_FILENAME, TREE_PACKAGE
 from blocks.builder.packages import keep_package
-from blocks.builder.places import WORKSPACE
+from blocks.builder.places import AGENT_UID, AGENT_USER, WORKSPACE
 from blocks.engine import Container, ContainerSpec, Network, Role, fetch_environment
 from blocks.errors import PermanentError, TransientError
 from blocks.lake import ObjectMissingError
@@ -30,7 +31,13 @@ from tasks.archaeology.node.managers import Manager
 from tasks.archaeology.node.sources import Sources, without_lock
 from tasks.archaeology.stack import Bench
 
-FETCH_VERSION = 2
+FETCH_VERSION = 3
+CODE_HOSTS = (
+    "github.com", "www.github.com", "codeload.github.com", "api.github.com", "gist.github.com", "raw.githubusercontent.com",
+    "gist.githubusercontent.com", "objects.githubusercontent.com", "gitlab.com", "bitbucket.org", "api.bitbucket.org",
+    "git.sr.ht", "codeberg.org",
+)  # fmt: skip
+"""Where package managers take sources from by a short name or an archive's address, and then build them."""
 _MOST_BYTES = 1 << 30
 _NETWORK_FAULT = re.compile(
     r"ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|socket hang up|network (timeout|aborted)|ERR_PNPM_META_FETCH_FAIL"
@@ -153,12 +160,14 @@ def _install(
         image=runtime_image,
         role=Role.FETCH,
         network=Network.FETCH,
+        user=AGENT_USER,
         deadline_sec=2 * timeout_sec + 120,
-        environment=tuple({**environment, **manager.environment}.items()),
+        environment=tuple({**environment, **manager.environment, **_past_proxies(environment)}.items()),
         memory_files=files,
     )
     with bench.engine.container(spec) as box:
-        box.put_tree(way.tree, DEPENDENCIES)
+        shut_off_code_hosts(box)
+        box.put_tree(way.tree, DEPENDENCIES, uid=AGENT_UID, gid=AGENT_UID)
         packages = [_manager_package(bench, box, manager)] if manager.package else []
         argv = manager.argv(frozen=way.frozen, legacy_peers=legacy_peers, before=way.before)
         done = box.run(argv, workdir=DEPENDENCIES, timeout_sec=timeout_sec)
@@ -176,6 +185,27 @@ def _install(
     version = hashlib.sha256(content).hexdigest()[:12]
     packages.append(keep_package(bench.store, TREE_PACKAGE, version, TREE_FILENAME, content))
     return collected.model_copy(update={"packages": tuple(packages), "way": way.remedy}), ""
+
+
+def shut_off_code_hosts(box: Container) -> None:
+    """Let the names of code hosts lead nowhere in this container.
+
+    What a manager takes from one it also builds, whatever it is told of scripts: with a network, as this container has.
+    There is no git in it either. So a dependency from there fails, and the obstacle names it.
+
+    Raises:
+        PermanentError: they are still reachable.
+    """
+    script = 'for host; do printf "0.0.0.0 %s\\n:: %s\\n" "$host" "$host"; done >> /etc/hosts && ! command -v git'
+    done = box.run(["sh", "-c", script, "sh", *CODE_HOSTS], user="root", timeout_sec=30)
+    if not done.ok:
+        raise PermanentError(f"a fetch container cannot be kept from code hosts: {done.output[-300:]}")
+
+
+def _past_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """A proxy would look the names up elsewhere: code hosts are asked for directly, where they lead nowhere."""
+    told = [environment[name] for name in ("no_proxy", "NO_PROXY") if environment.get(name)]
+    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join([*told[:1], *CODE_HOSTS]))
 
 
 def _collect(box: Container, own: Sequence[str], way: Way, timeout_sec: int) -> tuple[NodeResolution | None, str]:

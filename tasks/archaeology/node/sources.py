@@ -6,7 +6,7 @@ The union of both states: the outcome's manifests and lock, and what the start's
 import json
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blocks.trees import File, Tree
@@ -28,6 +28,20 @@ _YARNRC = re.compile(
     r"^(nmHoistingLimits|nmMode|nmSelfReferences|defaultSemverRangePrefix|enableTransparentWorkspaces|compressionLevel"
     r"|packageExtensions|supportedArchitectures|cacheMigrationMode):"
 )
+
+_PNPM_SETTINGS = (
+    "packages", "catalog", "catalogs", "overrides", "packageExtensions", "patchedDependencies", "peerDependencyRules",
+    "ignoredOptionalDependencies", "allowedDeprecatedVersions", "supportedArchitectures", "nodeLinker", "hoist",
+    "hoistPattern", "publicHoistPattern", "shamefullyHoist", "hoistWorkspacePackages", "hoistingLimits",
+    "linkWorkspacePackages", "preferWorkspacePackages", "sharedWorkspaceLockfile", "saveWorkspaceProtocol",
+    "injectWorkspacePackages", "dedupePeerDependents", "dedupeDirectDeps", "dedupeInjectedDeps", "autoInstallPeers",
+    "strictPeerDependencies", "resolvePeersFromWorkspaceRoot", "resolutionMode", "includeWorkspaceRoot",
+    "lockfileIncludeTarballUrl", "excludeLinksFromLockfile", "allowNonAppliedPatches", "allowUnusedPatches",
+    "onlyBuiltDependencies", "neverBuiltDependencies", "ignoredBuiltDependencies", "peersSuffixMaxLength",
+)  # fmt: skip
+"""Settings of pnpm that say what is installed; not those that name code to run (configDependencies, pnpmfile,
+executionEnv, useNodeVersion, scriptShell), registries or credentials."""
+_PNPM = re.compile(rf"^({'|'.join(_PNPM_SETTINGS)})\s*:")
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,8 @@ def gather_sources(start: Tree, solution: Tree, manager: Manager, manifests: Map
         for name, wish in _drop_foreign(document, folder, solution):
             left_out[f"{name}@{wish}"] = dropped_names[name] = None
         kept = {key: value for key, value in document.items() if key not in _LEFT_OUT_KEYS}
+        if isinstance(table := kept.get("pnpm"), dict):
+            kept["pnpm"] = {key: value for key, value in table.items() if key in _PNPM_SETTINGS}
         tree[path] = File(content=json.dumps(kept, indent=2).encode() + b"\n")
         for target in manifest.bins:
             tree.setdefault(manifest.path(target), File(content=b"#!/usr/bin/env node\n", executable=True))
@@ -120,18 +136,20 @@ def _settings(tree: Tree) -> Iterator[tuple[str, File]]:
     npmrc = [line for line in text_of(tree, ".npmrc").splitlines() if _NPMRC.match(line.strip())]
     yield ".npmrc", File(content="\n".join([*npmrc, ""]).encode())
     if ".yarnrc.yml" in tree:
-        yield ".yarnrc.yml", File(content=_blocks(text_of(tree, ".yarnrc.yml")).encode())
-    for name in ("pnpm-workspace.yaml", "bunfig.toml"):
-        if name == "pnpm-workspace.yaml" and name in tree:
-            yield name, tree[name]
+        yield (
+            ".yarnrc.yml",
+            File(content=_blocks(text_of(tree, ".yarnrc.yml"), _YARNRC, ("enableTelemetry: false",)).encode()),
+        )
+    if "pnpm-workspace.yaml" in tree:
+        yield "pnpm-workspace.yaml", File(content=_blocks(text_of(tree, "pnpm-workspace.yaml"), _PNPM, ()).encode())
 
 
-def _blocks(text: str) -> str:
-    """Top-level keys of a YAML file that are allowed, each with the lines indented below it."""
-    kept, lines = False, ["enableTelemetry: false"]
+def _blocks(text: str, allowed: re.Pattern[str], first: Sequence[str]) -> str:
+    """Top-level keys of a YAML file that are allowed, each with the lines below it: indented, of a list, comments."""
+    kept, lines = False, list(first)
     for line in text.splitlines():
-        if line and not line[0].isspace() and not line.startswith("#"):
-            kept = bool(_YARNRC.match(line))
+        if line and not line[0].isspace() and not re.match(r"#|-(\s|$)", line):
+            kept = bool(allowed.match(line))
         if kept:
             lines.append(line)
     return "\n".join([*lines, ""])

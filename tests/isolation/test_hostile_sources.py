@@ -1,0 +1,139 @@
+"""Packages whose build attacks: each is built alone, unprivileged, without a network; what it leaves is data."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from blocks.builder.packages import load_package
+from blocks.engine import Engine
+from blocks.lake import ObjectStore
+from blocks.settings import Settings
+from tasks.archaeology.index import ContainerIndex, Question, index_spec
+from tasks.archaeology.source_packages import Wheel
+from tasks.archaeology.wheel_builds import WheelBuilder
+from tests.tasks.archaeology.sdists import source
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+ASKED = Question(("pot",), datetime(2025, 6, 1, tzinfo=UTC), "3.11")
+HEAD = (
+    "import json, os, signal, socket, subprocess, sys, time\nfrom pathlib import Path\nfrom setuptools import setup\n"
+)
+TELL = "setup(name='pot', version='1.0', packages=['pot'], package_data={'pot': ['told.json']})\n"
+
+SPY = r"""
+told = {"uid": os.getuid(), "groups": os.getgroups(), "reached": [], "wrote": [], "devices": sorted(os.listdir("/sys/class/net"))}
+for host, port in (("192.0.2.1", 80), ("172.17.0.1", 2375), ("172.17.0.1", 22), ("pypi.org", 443), ("169.254.169.254", 80)):
+    try:
+        socket.create_connection((host, port), 2)
+        told["reached"].append(host)
+    except OSError:
+        pass
+for name in ("/usr/lib/python3/dist-packages/planted.py", "/usr/local/bin/uv", "/opt/planted", "/etc/hosts", "/app/../planted"):
+    try:
+        Path(name).write_text("planted")
+        told["wrote"].append(name)
+    except OSError:
+        pass
+told["sockets"] = [str(p) for p in Path("/").glob("*run*/**/*.sock")] + [str(p) for p in Path("/var/run/").glob("*.sock")]
+told["secrets"] = sorted(name for name in os.environ if "TOKEN" in name or "PROXY" in name.upper() or "INDEX" in name)
+told["memory"] = [str(p) for p in Path("/dev/shm").rglob("*")]
+for place in ("/tmp", str(Path(sys.executable).parents[1])):
+    for path in Path(place).rglob("*"):
+        if path.suffix in (".whl", ".py", ".pth") and "source" not in path.parts:
+            try:
+                path.write_bytes(b"raise SystemExit('planted')")
+            except OSError:
+                pass
+if os.fork() == 0:
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    [os.close(n) for n in range(3)]
+    while True: time.sleep(1)
+Path("pot/told.json").write_text(json.dumps(told))
+"""
+BY_HAND = r"""
+import base64, hashlib, zipfile
+out = Path("/tmp/build/out")
+with zipfile.ZipFile(out / "pot-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("pot/told.json", json.dumps(told))
+    wheel.writestr("pot-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: pot\nVersion: 1.0\n")
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def builder(small: Engine, place: tuple[Settings, ObjectStore], python_image: str) -> Iterator[WheelBuilder]:
+    """With small limits, and the real index for the tools of the builds."""
+    settings, store = place
+    with small.container(index_spec(settings, python_image)) as box:
+        yield WheelBuilder(small, store, settings, python_image, ContainerIndex(box, store, settings))
+
+
+def test_what_a_build_can_see_and_do(builder: WheelBuilder, store_of: ObjectStore) -> None:
+    """It tells in its own wheel; the next build, with the same tools, is none the worse."""
+    hostile = source(
+        "pot",
+        "1.0",
+        {"setup.py": f"{HEAD}if 'wheel' in str(sys.argv):{_in(SPY + BY_HAND)}\n{TELL}", "pot/__init__.py": ""},
+    )
+    made = builder.build(hostile, ASKED, ())
+    assert isinstance(made, Wheel), made
+    with zipfile.ZipFile(io.BytesIO(load_package(store_of, made.package))) as wheel:
+        told = json.loads(wheel.read("pot/told.json"))
+    assert told["uid"] == 1000 and 0 not in told["groups"]
+    assert (told["reached"], told["wrote"], told["sockets"], told["secrets"], told["memory"]) == ([], [], [], [], [])
+    assert told["devices"] == ["lo"]
+    honest = source("pan", "1.0", {"setup.py": "from setuptools import setup\nsetup(name='pan', version='1.0')\n"})
+    after = builder.build(honest, ASKED, ())
+    assert isinstance(after, Wheel) and after.package.filename == "pan-1.0-py3-none-any.whl", after
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        ("with open('/tmp/big', 'wb') as file:\n    while True: file.write(b'x' * (1 << 20)); time.sleep(0.01)", "wrote more than"),
+        ("while True:\n    try: os.fork()\n    except OSError: pass", ""),
+        ("[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 19)]\nwhile True: time.sleep(1)", "in time"),
+        ("x = []\nwhile True: x.append(bytearray(1 << 24))", ""),
+        ("socket.create_connection(('192.0.2.1', 80), 3)", "Network is unreachable"),
+        ("setup(name='attrs', version='1.0')", "made a wheel of attrs"),
+        ("setup(name='pot', version='2.0')", "made a wheel of pot 2.0"),
+        ("Path('/tmp/build/asked.json').mkdir(); os._exit(0)", "cannot be taken"),
+        ("Path('/tmp/build/out/pot-1.0-py3-none-any.whl').symlink_to('/etc/shadow'); os._exit(0)", "left 0 wheels"),
+        ("os._exit(0)", "left 0 wheels"),
+        ("Path('/tmp/build/asked.json').write_text('[\"setuptools<0\"]'); os._exit(0)", ""),
+    ],
+    ids=["a full disk", "a fork bomb", "deaf", "memory", "network", "another's name", "another release", "a folder", "a link",
+         "nothing", "what nobody has"],
+)  # fmt: skip
+def test_builds_that_come_to_nothing(builder: WheelBuilder, setup: str, said: str) -> None:
+    made = builder.build(source("pot", "1.0", {"setup.py": f"{HEAD}{setup}\n"}), ASKED, ())
+    assert isinstance(made, str) and made and said in made, made
+    assert builder.build(source("pot", "1.0", {"setup.py": f"{HEAD}{setup}\n"}), ASKED, ()) == made, "not tried twice"
+
+
+def test_a_build_that_asks_for_more_gets_it_as_of_the_date(builder: WheelBuilder) -> None:
+    """setup_requires is fetched between two containers; what setup.py imports unasked is found in its words."""
+    setup = (
+        "import iniconfig\nfrom setuptools import setup\nimport importlib.metadata as m\n"
+        "try: told = m.version('pluggy')\nexcept m.PackageNotFoundError: told = ''\n"
+        "setup(name='pot', version='1.0', setup_requires=['pluggy'], install_requires=[f'pluggy=={told}'] if told else [])\n"
+    )
+    made = builder.build(source("pot", "1.0", {"setup.py": setup}), ASKED, ("pluggy==1.5.0", "setuptools==70.0.0"))
+    assert isinstance(made, Wheel), made
+    assert made.metadata.requires == ("pluggy==1.5.0",), "as the resolution has it"
+    assert made.note == "with iniconfig, which its build imports and does not ask for"
+
+
+@pytest.fixture
+def store_of(place: tuple[Settings, ObjectStore]) -> ObjectStore:
+    return place[1]
+
+
+def _in(code: str) -> str:
+    return "\n" + "\n".join(f"    {line}" for line in code.strip().splitlines())
