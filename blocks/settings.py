@@ -118,6 +118,9 @@ class Settings(BaseSettings):
     qualify: QualifySettings = QualifySettings()
     prefect_api_url: str | None = None
     """A Prefect server that is already running; unset: PREFECT_API_URL, else one is started for the run."""
+    log_url: str = "http://127.0.0.1:4201"
+    """Where a browser reads the logs of the lake, by their keys: what the Prefect UI links to. `envmill up` serves them
+    there; a team names its own server of the store's `candidates/`."""
     concurrency: int = Field(default=2, ge=1)
     """Candidates worked on at the same time."""
     organisation: str = "envmill"

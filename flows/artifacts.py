@@ -1,69 +1,82 @@
-"""What a person sees in the Prefect UI of a build that failed: reason, recipe, log tail, obstacles, link to the log."""
+"""What a person sees in the Prefect UI of a build that failed: the run's log, a page, a table of obstacles, the whole log."""
 
 import asyncio
 
 from prefect.artifacts import acreate_link_artifact, acreate_markdown_artifact, acreate_table_artifact
+from prefect.logging import get_run_logger
 
-from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows, read_record
+from blocks.chain import Chain, load_upstream
+from blocks.errors import PermanentError
+from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows, read_object
 from blocks.phases import PhaseResult
 from blocks.recipe import Recipe
-from blocks.records import ObstacleRow
+from blocks.records import ObstacleRow, Phase
 from blocks.workshop import Workshop
-
-_LOGS = ("build.log", "archaeology.log")
-_TAIL = 6000
+from flows import failure_page
+from flows.failure_page import Failure, LogPlace
+from flows.logs import log_name
+from tasks.publish.environment import environment_files
 
 
 async def explain_failure(workshop: Workshop, key: PhaseKey, result: PhaseResult) -> None:
-    """Leave the artifacts of one failed phase run: markdown, table of obstacles, link to the whole log."""
+    """Leave the log line and the artifacts of one failed phase run."""
     manifest = await asyncio.to_thread(find_manifest, workshop.store, key)
     if manifest is None:
         return
+    failure = await asyncio.to_thread(_failure, workshop, manifest, result)
+    get_run_logger().error(failure_page.plain(failure))
     slug = f"{key.phase}-{key.candidate_id}".lower()
-    text = await asyncio.to_thread(_markdown, workshop, manifest, result)
-    await acreate_markdown_artifact(markdown=text, key=f"{slug}-failure", description=str(result.reason_code))
-    obstacles = await asyncio.to_thread(load_rows, workshop.store, manifest, ObstacleRow)
-    rows = [row.model_dump(mode="json", include={"attempt", "symptom", "remedy", "resolved"}) for row in obstacles]
-    if rows:
+    await acreate_markdown_artifact(
+        markdown=failure_page.markdown(failure), key=f"{slug}-failure", description=str(result.reason_code)
+    )
+    if failure.obstacles:
+        rows = failure_page.rows(failure.obstacles)
         await acreate_table_artifact(table=rows, key=f"{slug}-obstacles", description="What stood in the way")
-    log = _log_name(manifest)
-    if log:
+    if failure.place:
         await acreate_link_artifact(
-            link=workshop.store.uri(key.prefix + log), link_text="the whole log", key=f"{slug}-log"
+            link=failure.place.url,
+            link_text="The whole log",
+            key=f"{slug}-log",
+            description=failure_page.log_description(failure.place),
         )
 
 
-def _markdown(workshop: Workshop, manifest: Manifest, result: PhaseResult) -> str:
-    log = _log_name(manifest)
-    tail = workshop.store.get(manifest.key.prefix + log).decode("utf-8", "replace")[-_TAIL:] if log else result.message
-    parts = [
-        f"# {result.phase} failed: `{result.reason_code}`",
-        f"Candidate `{result.candidate_id}`, run `{result.input_key}`.",
-        "## What was said",
-        _fenced(result.message),
-        "## End of the log",
-        _fenced(tail),
-    ]
-    if any(entry.name == "recipe.json" for entry in manifest.files):
-        recipe = read_record(workshop.store, manifest, "recipe.json", Recipe)
-        parts += ["## Recipe", _fenced(_recipe(recipe))]
-    return "\n\n".join(parts)
-
-
-def _recipe(recipe: Recipe) -> str:
-    return "\n".join(
-        [f"{recipe.stack} {recipe.runtime}, as of {recipe.as_of}, install {recipe.install}", *recipe.requirements]
+def _failure(workshop: Workshop, manifest: Manifest, result: PhaseResult) -> Failure:
+    key, store = manifest.key, workshop.store
+    chain = load_upstream(store, key).with_manifest(manifest)
+    name = log_name(entry.name for entry in manifest.files)
+    recipe = _recipe(chain)
+    return Failure(
+        candidate=chain.candidate(),
+        phase=key.phase,
+        reason_code=result.reason_code,
+        message=result.message,
+        obstacles=load_rows(store, manifest, ObstacleRow),
+        log=read_object(store, manifest, name).decode("utf-8", "replace") if name else "",
+        place=_place(workshop, key, name) if name else None,
+        dockerfile=_dockerfile(recipe) if recipe else None,
+        requirements=recipe.requirements if recipe else (),
     )
 
 
-def _log_name(manifest: Manifest) -> str | None:
-    names = {entry.name for entry in manifest.files}
-    return next((name for name in _LOGS if name in names), None)
+def _place(workshop: Workshop, key: PhaseKey, name: str) -> LogPlace:
+    return LogPlace(
+        url=f"{workshop.settings.log_url.rstrip('/')}/{key.prefix}{name}",
+        uri=workshop.store.uri(key.prefix + name),
+        command=f"envmill show {key.candidate_id} --log {key.phase}",
+    )
 
 
-def _fenced(text: str) -> str:
-    """A code block that hostile text cannot close: its fence is longer than any in the text."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}\n{text}\n{fence}"
+def _recipe(chain: Chain) -> Recipe | None:
+    archaeology = chain.manifests.get(Phase.ARCHAEOLOGY)
+    if archaeology is None or not chain.has(Phase.ARCHAEOLOGY, "recipe.json"):
+        return None
+    return chain.record(Phase.ARCHAEOLOGY, "recipe.json", Recipe)
+
+
+def _dockerfile(recipe: Recipe) -> str | None:
+    """As it would be published; None where a failed build's recipe does not give one."""
+    try:
+        return environment_files(recipe, {}, lambda _sha256, _name: b"")["Dockerfile"].content.decode()
+    except (PermanentError, KeyError):
+        return None

@@ -18,7 +18,9 @@ from blocks.phases import PhaseResult, result_of
 from blocks.records import Outcome
 from blocks.work import LEASE_SEC, hold, under
 from blocks.workshop import Workshop, open_workshop
+from flows.abandoned import sign
 from flows.artifacts import explain_failure
+from flows.failure_page import headline
 from flows.patience import opened, patiently
 
 Steps = Callable[[PhaseKey], Awaitable[PhaseResult]]
@@ -35,6 +37,7 @@ def run_name() -> str:
 async def run_phase(key: PhaseKey, steps: Steps) -> State[PhaseResult]:
     """Run the steps of a phase under its lease and say how it ended."""
     workshop = open_workshop(flow_run.id)
+    await sign(flow_run.id)
     committed = await patiently(find_manifest, await opened(workshop), key)
     if committed is not None:
         return _state(result_of(committed, reused=True))
@@ -82,7 +85,7 @@ async def _remove_containers(workshop: Workshop) -> None:
 
 def _state(result: PhaseResult) -> State[PhaseResult]:
     if result.outcome is Outcome.FAILED:
-        return Failed(message=f"{result.reason_code}: {result.message}"[:4000])
+        return Failed(message=f"{result.reason_code}: {headline(result.message)}")
     if result.outcome is Outcome.PASSED:
         return Completed(message=result.message[:4000], data=result)
     name = result.outcome.replace("_", " ").capitalize()

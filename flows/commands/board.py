@@ -9,6 +9,7 @@ from rich.table import Table
 
 from blocks.records import Phase
 from flows.commands.output import coloured, console
+from flows.failure_page import headline
 from flows.progress import Event, listener
 
 
@@ -29,7 +30,9 @@ class Board:
             row[event.phase] = coloured(event.outcome) + mark
             if not event.reused and event.outcome != "passed":
                 code = f" {event.reason_code}" if event.reason_code else ""
-                self.notes.append(f"{event.label} {event.phase}: {event.outcome}{code}: {event.message[:300]}")
+                self.notes.append(f"{event.label} {event.phase}: {event.outcome}{code}: {headline(event.message)}")
+                if event.outcome == "failed":
+                    self.notes.append(f"    the whole log: envmill show {event.candidate_id} --log {event.phase}")
         if not console.is_terminal:
             said = row[event.phase]
             console.print(f"{escape(event.label)}  {event.phase}  {said}", soft_wrap=True)

@@ -1,9 +1,11 @@
 """Commands about this machine: `doctor`, `setup`, `up`."""
 
+import contextlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
@@ -41,18 +43,40 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         raise typer.Exit(3)
 
 
-def up(port: Annotated[int, typer.Option(help="Port of the Prefect server, on loopback.")] = 4200) -> None:
-    """Serve the Prefect UI on the data of past runs; ends with Ctrl-C."""
+def up(
+    port: Annotated[int, typer.Option(help="Port of the Prefect server, on loopback.")] = 4200,
+    logs_only: Annotated[bool, typer.Option(help="Only the logs: where a Prefect server is running already.")] = False,
+) -> None:
+    """Serve the Prefect UI on the data of past runs, and the logs it links to; ends with Ctrl-C."""
     from flows.server import serve_argv, server_environment
 
     settings = load_settings()
-    (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
-    console.print(
-        f"Prefect UI: http://127.0.0.1:{port}  (for runs: export PREFECT_API_URL=http://127.0.0.1:{port}/api)"
-    )
-    raise typer.Exit(
-        subprocess.run(serve_argv(port), env=server_environment(settings.home, port), check=False).returncode
-    )
+    with _logs(settings):
+        if logs_only:
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
+            return
+        (settings.home / "prefect").mkdir(parents=True, exist_ok=True)
+        url = f"http://127.0.0.1:{port}"
+        console.print(f"Prefect UI: {url}  (for runs: export PREFECT_API_URL={url}/api)")
+        server = subprocess.run(serve_argv(port), env=server_environment(settings.home, port), check=False)
+    raise typer.Exit(server.returncode)
+
+
+@contextlib.contextmanager
+def _logs(settings: Settings) -> Iterator[None]:
+    """Serve logs where links to them point to; nothing where another machine does."""
+    from flows.logs import local_port, serving_logs
+
+    log_port = local_port(settings.log_url)
+    if log_port is None:
+        console.print(f"Logs: served at {settings.log_url}, not by this command")
+        yield
+        return
+    workshop = Workshop(settings)
+    with serving_logs(lambda: workshop.store, log_port):
+        console.print(f"Logs of {settings.lake_url}: {settings.log_url}")
+        yield
 
 
 def _said(check: Callable[[], str]) -> tuple[bool, str]:

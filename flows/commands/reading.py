@@ -6,8 +6,10 @@ import typer
 from rich.markup import escape
 
 from blocks.catalog import QueryResult, query
+from blocks.lake import open_store
 from blocks.settings import Settings, load_settings
 from flows.commands.output import console, objects, print_json, print_table
+from flows.logs import last_log
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -47,12 +49,19 @@ def status(as_json: AsJson = False) -> None:
     print_funnel(settings)
 
 
-def show(candidate: Annotated[str, typer.Argument(help="Id, or how it begins.")], as_json: AsJson = False) -> None:
+def show(
+    candidate: Annotated[str, typer.Argument(help="Id, or how it begins.")],
+    as_json: AsJson = False,
+    log: Annotated[str | None, typer.Option("--log", metavar="PHASE", help="Print this phase's whole log.")] = None,
+) -> None:
     """Everything about one candidate on one screen: why it passed or fell."""
     from flows.candidates import find_candidate
 
     settings = load_settings()
     candidate_id = find_candidate(settings.catalog_path, candidate)
+    if log is not None:
+        typer.echo(last_log(open_store(settings), candidate_id, log))
+        return
     head = query(settings.catalog_path, f"SELECT * FROM candidates WHERE candidate_id = '{candidate_id}'")
     names = [column.name for column in head.columns]
     parts = {name: query(settings.catalog_path, text.format(candidate_id)) for name, text in _SHOWN.items()}
