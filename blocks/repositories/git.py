@@ -19,9 +19,9 @@ TIMEOUT_SEC = 120.0
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 _KEPT = ("PATH", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+_LITERAL = "--literal-pathspecs"
 _HARDENED = (
     "--no-replace-objects",
-    "--literal-pathspecs",
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.fsmonitor=false",
     "-c", "core.attributesFile=/dev/null",
@@ -68,6 +68,7 @@ def run_git(
     timeout_sec: float = TIMEOUT_SEC,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     max_file_bytes: int | None = None,
+    literal_paths: bool = True,
 ) -> GitResult:
     """Run git and return how it ended, whatever its exit code.
 
@@ -79,6 +80,7 @@ def run_git(
         timeout_sec: after this git and its children are killed.
         max_output_bytes: most bytes of output.
         max_file_bytes: longest file git may write (where the system has prlimit).
+        literal_paths: False for a command that knows no other paths and therefore refuses the option.
 
     Raises:
         GitTimeoutError: the deadline passed.
@@ -92,7 +94,7 @@ def run_git(
         given.write(stdin)
         given.seek(0)
         process = subprocess.Popen(
-            [executable, *_HARDENED, *arguments],
+            [executable, *([_LITERAL] if literal_paths else []), *_HARDENED, *arguments],
             stdin=given,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -19,7 +19,7 @@ def ignored(repository: Repository, commit: str, paths: Sequence[str]) -> frozen
     Raises:
         GitError: git cannot read them.
     """
-    asked = [path for path in paths if "\0" not in path and path]
+    asked = [path for path in paths if _is_plain(path)]
     rules = [
         entry
         for entry in repository.tree_paths(commit)
@@ -31,13 +31,19 @@ def ignored(repository: Repository, commit: str, paths: Sequence[str]) -> frozen
         for entry in rules[:_MAX_FILES]:
             _place(Path(folder), entry.path, repository.read(commit, entry.path) or b"")
         given = "".join(f"{path}\0" for path in asked).encode("utf-8", "surrogateescape")
-        work_tree = ["--work-tree", folder]
-        result = run_git(
-            [*work_tree, "check-ignore", "--no-index", "-z", "--stdin"], git_dir=repository.path, stdin=given
-        )
+        command = ["--work-tree", folder, "check-ignore", "--no-index", "-z", "--stdin"]
+        result = run_git(command, git_dir=repository.path, stdin=given, literal_paths=False)
     if result.code not in (0, 1):
         raise GitError(f"{repository.identity} at {commit}: its .gitignore cannot be read ({result.errors[-200:]})")
     return frozenset(result.output.decode("utf-8", "surrogateescape").split("\0")) & frozenset(asked)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether it may lie in a tree, and is no pattern with a colon in front."""
+    try:
+        return not safe_path(path).startswith(":")
+    except TreeUnsafeError:
+        return False
 
 
 def _place(folder: Path, path: str, content: bytes) -> None:

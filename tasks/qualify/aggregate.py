@@ -10,15 +10,22 @@ from tasks.qualify.disqualify import qualify_disqualifier
 from tasks.qualify.journey import qualify_journey
 from tasks.qualify.origin import qualify_origin
 from tasks.qualify.outcome import qualify_outcome
+from tasks.qualify.start import placed
 from tasks.qualify.verdict import Verdict
 
 Qualify = Callable[[Session, Repository, QualifySettings], Verdict]
 
+
+def _placed(qualify: Qualify) -> Qualify:
+    """The qualifier, asked about a commit that can be had."""
+    return lambda session, repository, settings: qualify(placed(session, repository), repository, settings)
+
+
 QUALIFIERS: Mapping[Qualifier, Qualify] = {
     Qualifier.ORIGIN: qualify_origin,
-    Qualifier.JOURNEY: qualify_journey,
-    Qualifier.OUTCOME: qualify_outcome,
-    Qualifier.DISQUALIFIER: qualify_disqualifier,
+    Qualifier.JOURNEY: _placed(qualify_journey),
+    Qualifier.OUTCOME: _placed(qualify_outcome),
+    Qualifier.DISQUALIFIER: _placed(qualify_disqualifier),
 }
 """Every qualifier, in the order in which their reasons are told. None needs another's verdict."""
 

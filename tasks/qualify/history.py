@@ -140,4 +140,5 @@ def _revert_of(commit: Commit) -> str | None:
     match = _REVERT_SUBJECT.match(_PULL_SUFFIX.sub("", commit.subject))
     if match:
         return _PULL_SUFFIX.sub("", match[1])
-    return "" if _REVERTS.search(commit.body) else None
+    # A squash may tell of a revert among other things; a revert says it first.
+    return "" if _REVERTS.match(commit.body) else None

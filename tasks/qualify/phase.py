@@ -7,15 +7,16 @@ from blocks.lake import PhaseWriter
 from blocks.phases import Decision as PhaseDecision
 from blocks.phases import PhaseDefinition
 from blocks.records import Decision, Phase, Qualifier, ReasonCode, Record
-from blocks.repositories import RepositoryUnreachableError
+from blocks.repositories import MirrorMap, RepositoryUnreachableError
 from blocks.session import Session
 from blocks.settings import Settings
+from blocks.start import START
 from blocks.workshop import Workshop
 from tasks.qualify.aggregate import QUALIFIERS, aggregate
 from tasks.qualify.origin import unreachable
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
-VERSION = 1
+VERSION = 2
 
 
 class Config(Record):
@@ -26,6 +27,13 @@ class Config(Record):
     licence_gate: bool
     window_days: int
     max_changed_lines: int
+
+
+class ReadFrom(Record):
+    """What of the candidate's own repository changes a verdict beside its content."""
+
+    source: str
+    """Digest of what the mirror map says of it; a rejection is not reused once it is read from elsewhere."""
 
 
 class Timed(Record):
@@ -52,7 +60,9 @@ def judge(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Timed:
     session = chain.record(Phase.INGEST, "session.json", Session)
     settings = workshop.settings.qualify
     try:
-        verdict = QUALIFIERS[qualifier](session, workshop.mirrors.open(session.repository), settings)
+        verdict = QUALIFIERS[qualifier](
+            session, workshop.mirrors.open(session.repository, commit=session.start_commit), settings
+        )
     except RepositoryUnreachableError as error:
         if qualifier is Qualifier.ORIGIN:
             verdict = unreachable(error, settings)
@@ -63,8 +73,10 @@ def judge(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Timed:
 
 
 def settle(writer: PhaseWriter, candidate_id: str, timed: list[Timed]) -> PhaseDecision:
-    """Put the verdicts together and write their rows."""
+    """Put the verdicts together; write their rows, and where the candidate starts."""
     verdicts = [one.verdict for one in timed]
+    for start in (verdict.start for verdict in verdicts if verdict.start is not None):
+        writer.record(START, start)
     writer.rows([one.verdict.row(candidate_id, one.seconds) for one in timed])
     writer.rows([row for verdict in verdicts for row in verdict.requirement_rows(candidate_id)])
     writer.rows([row for verdict in verdicts for row in verdict.outcome_rows(candidate_id)])
@@ -87,4 +99,11 @@ def _config(settings: Settings) -> Config:
     return Config(**{name: getattr(settings.qualify, name) for name in Config.model_fields})
 
 
-QUALIFY = PhaseDefinition(Phase.QUALIFY, VERSION, _config, run)
+def _read_from(settings: Settings, chain: Chain) -> ReadFrom | None:
+    if not settings.mirrors:
+        return None
+    source = MirrorMap(settings.mirrors).digest(chain.candidate().repository)
+    return None if source is None else ReadFrom(source=source)
+
+
+QUALIFY = PhaseDefinition(Phase.QUALIFY, VERSION, _config, run, _read_from)

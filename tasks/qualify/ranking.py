@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.repositories import LineEdits, Repository
 from blocks.session import Session
@@ -24,10 +25,14 @@ BACKGROUND = 400
 """Messages before the start that tell which words are common in this project."""
 
 _FIX_WORDS = frozenset(words("fix bug resolve correct close regression"))
-_WITH_EDITS = {"paths": 0.30, "lines": 0.20, "names": 0.25, "message": 0.25}
-_BARE = {"paths": 0.10, "lines": 0.0, "names": 0.45, "message": 0.45}
+_WITH_EDITS = {"paths": 0.30, "lines": 0.20, "names": 0.20, "message": 0.20, "focus": 0.10}
+_BARE = {"paths": 0.10, "lines": 0.0, "names": 0.38, "message": 0.38, "focus": 0.14}
 _PRIORS = {"tests": 0.05, "fix": 0.03, "near": 0.02}
 _REFERENCE = 0.3
+_LITERALS = 0.25
+"""What values add that the user copied and the commit's added lines hold; their absence takes nothing."""
+_ENOUGH_LITERALS = 6.0
+"""Rarity from which the shared values count in full: two that one commit of twenty holds."""
 
 
 class OutcomeEvidence(Record):
@@ -45,6 +50,8 @@ class OutcomeEvidence(Record):
     lines: float
     names: float
     message: float
+    focus: float
+    literals: float
     references: tuple[str, ...]
     matched: tuple[str, ...]
     """The rarest things both sides name."""
@@ -63,7 +70,11 @@ class Ranked(Record):
 class _Text(NamedTuple):
     message: frozenset[str]
     diff: frozenset[str]
+    tests: frozenset[str]
+    """What the added lines of tests name: a test repeats what the user saw."""
     paths: frozenset[str]
+    literals: frozenset[str]
+    """Those of the user's values that its added lines hold."""
 
 
 def rank_outcomes(session: Session, repository: Repository, settings: QualifySettings) -> tuple[Ranked, ...]:
@@ -80,6 +91,7 @@ def rank_outcomes(session: Session, repository: Repository, settings: QualifySet
     earlier = [_said(commit.message) for commit in repository.commits_before(start, limit=BACKGROUND)]
     rarity = _rarity(signals, texts, earlier)
     rare_paths = _path_rarity(history.candidates)
+    rare_values = _value_rarity(texts)
     begin = repository.commit(start).committed_at
     ranked = []
     for candidate in history.candidates:
@@ -87,7 +99,17 @@ def rank_outcomes(session: Session, repository: Repository, settings: QualifySet
         if sha in texts:
             days = (candidate.commit.committed_at - begin).total_seconds() / 86_400
             ranked.append(
-                _weigh(candidate, signals, texts[sha], edits[sha], rarity, rare_paths, days, history.reverted.get(sha))
+                _weigh(
+                    candidate,
+                    signals,
+                    texts[sha],
+                    edits[sha],
+                    rarity,
+                    rare_paths,
+                    rare_values,
+                    days,
+                    history.reverted.get(sha),
+                )
             )
     ranked = [item for item in ranked if item.evidence.strength > 0]
     return tuple(sorted(ranked, key=lambda item: (-item.score, item.evidence.committed_at, item.commit)))
@@ -118,9 +140,19 @@ def _texts(
         )
         paths = " ".join(change.path for change in candidate.changes)
         known = names(patch)
+        added = "\n".join(text for edit in lines.values() for hunk in edit.hunks for text in hunk.added)
+        tests = "\n".join(
+            text
+            for path, edit in lines.items()
+            if kind_of(path) is PathKind.TEST
+            for hunk in edit.hunks
+            for text in hunk.added
+        )
         texts[candidate.commit.sha] = _Text(
             message=_said(candidate.message),
             diff=known | parts(known & identifiers(patch), patch) | words(patch),
+            tests=names(tests) | words(tests),
+            literals=frozenset(value for value in signals.literals if value in added or value in candidate.message),
             paths=names(paths.replace("/", " ").replace(".", " ")) | words(paths),
         )
         edits[candidate.commit.sha] = lines
@@ -150,6 +182,14 @@ def _path_rarity(candidates: tuple[Candidate, ...]) -> dict[str, float]:
     return {path: math.log(1 + len(candidates) / count) for path, count in counts.items()}
 
 
+def _value_rarity(texts: Mapping[str, _Text]) -> dict[str, float]:
+    counts: dict[str, int] = {}
+    for text in texts.values():
+        for value in text.literals:
+            counts[value] = counts.get(value, 0) + 1
+    return {value: math.log((len(texts) + 20) / (count + 0.5)) for value, count in counts.items()}
+
+
 def _weigh(
     candidate: Candidate,
     signals: Signals,
@@ -157,6 +197,7 @@ def _weigh(
     edits: Mapping[str, LineEdits],
     rarity: Mapping[str, float],
     rare_paths: Mapping[str, float],
+    rare_values: Mapping[str, float],
     days: float,
     reverted_by: str | None,
 ) -> Ranked:
@@ -167,10 +208,12 @@ def _weigh(
         "paths": _paths(candidate, signals, changed, named, rare_paths),
         "lines": _lines(signals, edits),
         "names": _names(signals, text, rarity),
-        "message": _message(signals, text, rarity),
+        "message": _cosine(signals.told, text.message, rarity),
+        "focus": _cosine(signals.told, text.diff | text.message, rarity),
+        "literals": _literals(text, rare_values),
     }
     shared = tuple(sorted(signals.references & references(candidate.message)))
-    weights = _WITH_EDITS if signals.edited else _BARE
+    weights = (_WITH_EDITS if signals.edited else _BARE) | {"literals": _LITERALS}
     strength = min(1.0, sum(weights[name] * score for name, score in scores.items()) + _REFERENCE * bool(shared))
     priors = {
         "tests": float(candidate.touches_tests),
@@ -239,16 +282,29 @@ def _names(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
     for term in signals.told:
         weight = rarity.get(term, 0.0) * (2.0 if term in signals.identifiers else 1.0)
         total += weight
-        place = (
-            1.0 if term in text.message else 0.9 if term in text.paths else 0.7 * breadth if term in text.diff else 0.0
-        )
-        found += weight * place
+        found += weight * _place(term, text, breadth)
     return found / total if total else 0.0
 
 
-def _message(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
-    """Cosine of the user's words and the commit's message."""
-    ours = {term: rarity.get(term, 0.0) for term in signals.told}
-    theirs = {term: rarity.get(term, 0.0) for term in text.message}
-    norm = math.sqrt(sum(weight**2 for weight in ours.values()) * sum(weight**2 for weight in theirs.values()))
-    return sum(weight**2 for term, weight in ours.items() if term in theirs) / norm if norm else 0.0
+def _place(term: str, text: _Text, breadth: float) -> float:
+    if term in text.message:
+        return 1.0
+    if term in text.paths:
+        return 0.9
+    if term in text.tests:
+        return 0.8 * math.sqrt(breadth)
+    return 0.7 * breadth if term in text.diff else 0.0
+
+
+def _literals(text: _Text, rarity: Mapping[str, float]) -> float:
+    return min(1.0, sum(rarity[value] for value in text.literals) / _ENOUGH_LITERALS)
+
+
+def _cosine(told: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, float]) -> float:
+    """Of two sets of terms, weighed by rarity: how much of either side is about the other."""
+
+    def norm(terms: frozenset[str]) -> float:
+        return sum(rarity.get(term, 0.0) ** 2 for term in terms)
+
+    both = math.sqrt(norm(told) * norm(theirs))
+    return norm(told & theirs) / both if both else 0.0

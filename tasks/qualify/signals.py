@@ -3,7 +3,7 @@
 from blocks.records import Record
 from blocks.repositories import Repository
 from blocks.session import Edit, EditKind, Session, Speaker
-from tasks.qualify.words import identifiers, mentioned_paths, parts, references, words
+from tasks.qualify.words import identifiers, literals, mentioned_paths, parts, references, words
 
 _TRIVIAL_LINE = 6
 """Shorter lines (`else:`, `pass`) say nothing about which change this is."""
@@ -21,6 +21,7 @@ class Signals(Record):
     identifiers: frozenset[str]
     words: frozenset[str]
     references: frozenset[str]
+    literals: frozenset[str]
 
     @property
     def told(self) -> frozenset[str]:
@@ -47,6 +48,7 @@ def read_signals(session: Session, repository: Repository, commit: str) -> Signa
         identifiers=names,
         words=words(text) | parts(names, text),
         references=references(text),
+        literals=literals(text),
     )
 
 

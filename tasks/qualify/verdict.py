@@ -5,6 +5,7 @@ from collections.abc import Callable
 from blocks.llm import Question, judge_for
 from blocks.records import Decision, OutcomeRow, Qualifier, ReasonCode, Record, RequirementRow, VerdictRow
 from blocks.settings import QualifySettings
+from blocks.start import Start
 
 
 class Judgement(Record):
@@ -48,6 +49,8 @@ class Verdict(Record):
     evidence: str
     requirements: tuple[Requirement, ...] = ()
     outcomes: tuple[RankedOutcome, ...] = ()
+    start: Start | None = None
+    """Of origin: where the candidate starts; None where it cannot start."""
 
     def row(self, candidate_id: str, seconds: float) -> VerdictRow:
         """The row of `verdicts`."""
@@ -87,6 +90,7 @@ def reach(
     *,
     requirements: tuple[Requirement, ...] = (),
     outcomes: tuple[RankedOutcome, ...] = (),
+    start: Start | None = None,
 ) -> Verdict:
     """Have the evidence judged.
 
@@ -106,5 +110,6 @@ def reach(
         evidence=document,
         requirements=requirements,
         outcomes=outcomes,
+        start=start,
         **dict(reply.answer),
     )

@@ -104,7 +104,8 @@ def test_the_verdicts_are_put_together_in_a_fixed_order(kettle: Kettle) -> None:
         assert "outcome_not_found" in total.message
     kettle.fix()
     assert aggregate(qualify(agent_session(kettle.start), kettle.open(), SETTINGS)).outcome is Outcome.PASSED
-    doubtful = agent_session(kettle.start, seen=(("kettle/boiler.py", BOILER), ("kettle/timer.py", "dirty\n")))
+    dirty = "dirty [REDACTED:generic-api-key-1]\n"
+    doubtful = agent_session(kettle.start, seen=(("kettle/boiler.py", BOILER), ("kettle/timer.py", dirty)))
     assert aggregate(qualify(doubtful, kettle.open(), SETTINGS)).outcome is Outcome.REVIEW
     with pytest.raises(ValueError, match="not one of each"):
         aggregate(verdicts[:3])

@@ -8,7 +8,7 @@ from blocks.settings import QualifySettings
 from tasks.qualify.fidelity import matches
 from tasks.qualify.origin import qualify_origin
 from tests.history import MIT, git
-from tests.tasks.qualify.kettle import BASE, BOILER, TIMER, Kettle, agent_session, prompt_session
+from tests.tasks.qualify.kettle import BASE, BOILER, IDENTITY, TIMER, Kettle, agent_session, prompt_session
 
 pytestmark = pytest.mark.slow
 
@@ -31,13 +31,55 @@ def test_a_public_licensed_start_that_the_session_saw_passes_with_its_evidence(k
     assert qualify_origin(prompt_session(kettle.start), kettle.open(), SETTINGS).decision is Decision.PASS
 
 
-def test_commits_that_are_not_there_or_not_public_fail(kettle: Kettle) -> None:
+def test_a_start_that_no_branch_holds_passes_by_its_ancestor(kettle: Kettle) -> None:
     fix = kettle.fix()
     kettle.open()
     git(kettle.history.folder, "update-ref", "refs/heads/main", kettle.start)
-    assert _decided(prompt_session(fix), kettle) == (Decision.FAIL, ReasonCode.COMMIT_NOT_PUBLIC)
-    assert _decided(prompt_session("0" * 40), kettle) == (Decision.FAIL, ReasonCode.COMMIT_NOT_FOUND)
-    assert _decided(prompt_session("--all"), kettle) == (Decision.FAIL, ReasonCode.COMMIT_NOT_FOUND)
+    verdict = qualify_origin(prompt_session(fix), kettle.cache.open(IDENTITY, commit=fix), SETTINGS)
+    assert (verdict.decision, verdict.confidence) == (Decision.PASS, 0.75), verdict.message
+    evidence = json.loads(verdict.evidence)
+    assert (evidence["branch_count"], evidence["start"]["reach"]["way"]) == (0, "id")
+    assert git(kettle.history.folder, "merge-base", fix, "main") == kettle.start
+    assert (evidence["ancestor"], evidence["ancestor_licence"]) == (kettle.start, "MIT")
+    assert verdict.start is not None and verdict.start.base_commit == fix
+
+
+def test_a_stranger_cannot_give_a_licence_to_what_has_none(kettle: Kettle) -> None:
+    without = kettle.history.commit({"LICENSE": None, "pyproject.toml": None}, "Unlicensed", day=6)
+    theirs = kettle.history.commit({"LICENSE": MIT}, "I say so", day=7, branch="pull", parents=[without])
+    git(kettle.history.folder, "update-ref", "-d", "refs/heads/pull")
+    session = prompt_session(theirs)
+    verdict = qualify_origin(session, kettle.cache.open(IDENTITY, commit=theirs), SETTINGS)
+    assert (verdict.decision, verdict.reason_code) == (Decision.UNSURE, ReasonCode.LICENCE_UNSURE), verdict.message
+
+
+def test_a_start_that_shares_nothing_with_the_project_or_was_taken_back_is_for_a_person(kettle: Kettle) -> None:
+    folder = kettle.history.folder
+    alone = kettle.history.commit(BASE, "Another project", day=6, branch="alone", parents=[])
+    taken = kettle.history.commit(
+        {"kettle/boiler.py": "secret = 1\n"}, "Oops", day=6, branch="oops", parents=[kettle.start]
+    )
+    kettle.open()
+    for name in ("alone", "oops"):
+        git(folder, "update-ref", "-d", f"refs/heads/{name}")
+    found = qualify_origin(prompt_session(alone), kettle.cache.open(IDENTITY, commit=alone), SETTINGS)
+    assert (found.decision, found.reason_code) == (Decision.UNSURE, ReasonCode.COMMIT_NOT_PUBLIC)
+    assert "shares no history" in found.message
+    git(folder, "reflog", "expire", "--expire=now", "--all")
+    git(folder, "gc", "--quiet", "--prune=now")
+    found = qualify_origin(prompt_session(taken), kettle.cache.open(IDENTITY, commit=taken), SETTINGS)
+    assert (found.decision, found.reason_code) == (Decision.UNSURE, ReasonCode.COMMIT_NOT_PUBLIC)
+    assert "no longer gives it" in found.message
+
+
+def test_commits_that_are_not_there_fail_and_say_what_was_tried(kettle: Kettle) -> None:
+    kettle.fix()
+    for start in ("0" * 40, "--all"):
+        session = prompt_session(start)
+        verdict = qualify_origin(session, kettle.cache.open(IDENTITY, commit=start), SETTINGS)
+        assert (verdict.decision, verdict.reason_code) == (Decision.FAIL, ReasonCode.COMMIT_NOT_FOUND)
+        assert ("by its id" in verdict.message) is (start == "0" * 40)
+        assert verdict.start is None
 
 
 def test_the_licence_is_read_at_the_start_commit(kettle: Kettle) -> None:
@@ -74,7 +116,8 @@ def test_what_the_session_saw_is_compared_with_the_start(kettle: Kettle) -> None
     black = TIMER.replace('"black": 4', '"black": 3')
     same = (("kettle/boiler.py", BOILER.replace("\n", "\r\n") + "\n"), ("kettle/timer.py", black))
     assert _decided(agent_session(kettle.start, seen=same), kettle)[0] is Decision.PASS
-    dirty = (("kettle/boiler.py", BOILER), ("kettle/timer.py", TIMER))
+    redacted = TIMER.replace("Steeping", "[REDACTED:generic-api-key-1]")
+    dirty = (("kettle/boiler.py", BOILER), ("kettle/timer.py", redacted))
     assert _decided(agent_session(kettle.start, seen=dirty), kettle) == (Decision.UNSURE, ReasonCode.SESSION_MISMATCH)
     other = (("kettle/boiler.py", "x = 1\n"), ("kettle/timer.py", TIMER), ("setup.py", "x"))
     assert _decided(agent_session(kettle.start, seen=other), kettle) == (Decision.FAIL, ReasonCode.SESSION_MISMATCH)
