@@ -6,17 +6,20 @@ from blocks.engine import Engine
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, Outcome, Phase, ReasonCode, ReconstructionRow
-from blocks.repositories import Repository
+from blocks.repositories import Checkout, Checkouts, Reach, Repository, Way
+from blocks.repositories.standing import reach_of
 from blocks.settings import Settings
-from blocks.trees import TreeUnsafeError
+from blocks.start import Start
+from blocks.trees import Tree, TreeUnsafeError, misplaced, overlay
 from blocks.vectors import StateComparison, TestVector
 from tasks.archaeology.proof import Proof, prove
+from tasks.archaeology.proposals import Asking
 from tasks.archaeology.repair import remember, repair
 from tasks.archaeology.stack import Bench, Facts, NoPlan, Planned
 from tasks.archaeology.stacks import claimed, known_stacks, plan_build
 from tasks.archaeology.states import States, build_states, changed
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Reconstruction:
 
     row: ReconstructionRow
     message: str
+    start: Start
+    """Where the candidate starts, with what its checkout lacks."""
     obstacles: tuple[ObstacleRow, ...] = ()
     states: States | None = None
     recipe: Recipe | None = None
@@ -42,6 +47,7 @@ class _Dig:
 
     candidate_id: str
     end_commit: str
+    start: Start
     obstacles: list[ObstacleRow] = field(default_factory=list)
     states: States | None = None
     recipe: Recipe | None = None
@@ -84,7 +90,7 @@ class _Dig:
             reason_code=reason_code,
         )
         return Reconstruction(
-            row, message, tuple(self.obstacles), self.states, self.recipe, self.before, self.after,
+            row, message, self.start, tuple(self.obstacles), self.states, self.recipe, self.before, self.after,
             compared, self.patch, self.tries,
         )  # fmt: skip
 
@@ -98,19 +104,39 @@ def reconstruct(
     candidate_id: str,
     start_commit: str,
     end_commit: str,
+    start: Start | None = None,
+    recovered: Tree | None = None,
 ) -> Reconstruction:
     """Rebuild and test both states of a candidate whose outcome is known.
+
+    Args:
+        engine: where it is built.
+        store: where packages are kept.
+        settings: limits and deadlines.
+        repository: opened so that it has both commits.
+        candidate_id: whose.
+        start_commit: full id of the commit whose files the start has.
+        end_commit: full id of the outcome.
+        start: what qualify decided of the start; None: `start_commit` as it is.
+        recovered: files of the session that are written over the start commit's.
 
     Raises:
         TransientError: network, store or engine; nothing is decided.
     """
-    dig = _Dig(candidate_id, end_commit)
+    if start is None:
+        start = Start(commit=start_commit, base_commit=start_commit, reach=reach_of(repository, start_commit))
+    dig = _Dig(candidate_id, end_commit, start)
     outcome = repository.commit(end_commit)
     parent = outcome.parents[0] if outcome.parents else start_commit
     try:
-        dig.states = build_states(*(repository.export(sha) for sha in (start_commit, parent, end_commit)))
+        before, between, after = Checkouts(repository).take(start_commit, parent, end_commit)
+        tree = _as_the_user_had_it(before.tree, recovered or {})
     except TreeUnsafeError as error:
         return dig.end(Outcome.REJECTED, ReasonCode.TREE_UNSAFE, str(error))
+    _note_start(dig, before, after)
+    submodules = {folder for checkout in (before, between, after) for folder in checkout.vendored}
+    dig.submodules = tuple(sorted(submodules))
+    dig.states = build_states(tree, between.tree, after.tree, dig.submodules)
     _describe_change(dig, repository, parent)
     if not dig.states.carried:
         dig.obstacle("the outcome's change conflicts with the start tree", "whole end tree as solution", resolved=True)
@@ -128,7 +154,54 @@ def reconstruct(
     dig.recipe = planned.recipe
     for item in planned.left_out:
         dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)
-    return _build(dig, Bench(engine, store, settings, candidate_id), planned, repository.identity)
+    return _build(dig, Bench(engine, store, settings, candidate_id, asking), planned, repository.identity)
+
+
+def _as_the_user_had_it(base: Tree, recovered: Tree) -> Tree:
+    tree = overlay(base, recovered)
+    if clash := misplaced(tree) - misplaced(base):
+        raise TreeUnsafeError(f"{min(clash)[:200]!r} of the session lies below a file; the tree is refused")
+    return tree
+
+
+def _note_start(dig: _Dig, before: Checkout, after: Checkout) -> None:
+    """What a person has to know of the start, as obstacles."""
+    dig.start = start = dig.start.model_copy(
+        update={"submodules": before.submodules, "lfs_pointers": before.lfs_pointers}
+    )
+    if not start.is_exact:
+        dig.obstacle(
+            f"start commit {start.commit[:40]} cannot be had",
+            f"public commit {start.base_commit[:12]} instead",
+            resolved=True,
+        )
+    elif not start.reach.is_public_history:
+        dig.obstacle("no branch or tag holds the start commit", _remedy(start.reach), resolved=True)
+    if start.recovered:
+        some = ", ".join(one.path for one in start.recovered[:5])
+        dig.obstacle(
+            f"the session saw uncommitted contents: {some[:300]}",
+            f"uncommitted content of {len(start.recovered)} files recovered from the session",
+            resolved=True,
+        )
+    lacking = {one.path: one for checkout in (after, before) for one in checkout.submodules if one.fault}
+    for one in lacking.values():
+        named = one.repository or "no public address"
+        dig.obstacle(
+            f"submodule {one.path[:100]} ({named[:100]}) cannot be had: {one.fault}",
+            "its folder is empty",
+            resolved=False,
+        )
+    if before.lfs_pointers or after.lfs_pointers:
+        count = len({*before.lfs_pointers, *after.lfs_pointers})
+        some = ", ".join((before.lfs_pointers or after.lfs_pointers)[:5])
+        dig.obstacle(f"{count} files are Git LFS pointers: {some[:300]}", "the pointers stay", resolved=False)
+
+
+def _remedy(reach: Reach) -> str:
+    if reach.way is Way.PULL:
+        return f"fetched from {', '.join(reach.names[:3])}"
+    return "fetched by its id" if reach.way is Way.ID else "taken from an earlier mirror"
 
 
 def _describe_change(dig: _Dig, repository: Repository, parent: str) -> None:

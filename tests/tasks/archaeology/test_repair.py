@@ -1,17 +1,22 @@
 """Projects that do not work as declared: mended by the table, by what helped before, or by another Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from blocks.engine import Engine
 from blocks.lake import ObjectStore, open_store
+from blocks.recipe import Recipe
 from blocks.records import Outcome, ReasonCode
+from blocks.remembered import forget, recall, remember
 from blocks.settings import GateSettings, Settings, TimeoutSettings
+from tasks.archaeology import proof
+from tasks.archaeology.proposals import Asking, Proposal, Proposed
 from tasks.archaeology.reconstruct import Reconstruction, reconstruct
-from tasks.archaeology.remedies import Action, Fix
-from tasks.archaeology.repair import GoodRecipe, _key
+from tasks.archaeology.remedies import Action, Evidence, Fix
+from tasks.archaeology.repair import GoodRecipe, remembered_kind
 from tests.tasks.projects import (
     BUG,
     FAIL_TO_PASS,
@@ -43,6 +48,10 @@ jobs:
 """
 
 
+KETTLE = "https://github.com/example/kettle"
+GUARD = "import os\n\nif os.environ.get('KETTLE') != 'on':\n    raise RuntimeError('the kettle is off')\n"
+
+
 @pytest.fixture(scope="module")
 def store(engine_settings: Settings) -> ObjectStore:
     return open_store(engine_settings)
@@ -50,7 +59,9 @@ def store(engine_settings: Settings) -> ObjectStore:
 
 @pytest.fixture
 def dig(engine: Engine, store: ObjectStore, engine_settings: Settings, tmp_path: Path, python_image: str) -> Dig:
-    def run(start: dict[str, str], change: dict[str, str] | None = None, *, repeats: int = 1) -> Reconstruction:
+    def run(
+        start: dict[str, str], change: dict[str, str] | None = None, *, repeats: int = 1, asking: Asking | None = None
+    ) -> Reconstruction:
         base = {**ITSELF, "pyproject.toml": SETUPTOOLS, "src/kettle/__init__.py": "", "src/kettle/core.py": BUG}
         fixed = change or {"tests/test_core.py": NEW_TESTS, "src/kettle/core.py": FIX}
         found = publish(tmp_path / str(len(list(tmp_path.iterdir()))), Project({**base, **start}, fixed))
@@ -65,6 +76,7 @@ def dig(engine: Engine, store: ObjectStore, engine_settings: Settings, tmp_path:
             candidate_id="c-0001",
             start_commit=found.start,
             end_commit=found.end,
+            asking=asking,
         )
 
     return run
@@ -98,33 +110,71 @@ def test_the_table_mends_in_rounds_and_what_helped_is_kept(dig: Dig, store: Obje
     assert found.recipe and found.recipe.system_packages == ("zip",)
     names = {package.filename.partition("-")[0].partition("_")[0].lower() for package in found.recipe.packages}
     assert {"pyyaml", "zip", "six"} <= names
-    kept = GoodRecipe.model_validate_json(store.get(_key("https://github.com/example/kettle")))
+    memory = recall(store, KETTLE, remembered_kind("python"))
+    assert memory is not None
+    kept = GoodRecipe.model_validate_json(memory.content)
     assert [fix.key for fix in kept.fixes] == [("add_module", "yaml"), ("add_command", "zip"), ("add_module", "six")]
+    assert not any(fix.symptom for fix in kept.fixes), "no words of its logs"
+    assert forget(store, "c-0001") == 2 and recall(store, KETTLE, remembered_kind("python")) is None
 
 
-def test_what_helped_the_repository_before_is_the_last_thing_tried(dig: Dig, store: ObjectStore) -> None:
-    guard = "import os\n\nif os.environ.get('KETTLE') != 'on':\n    raise RuntimeError('the kettle is off')\n"
-    fix = Fix(action=Action.SET_ENVIRONMENT, argument="KETTLE=on", symptom="the kettle is off", name="by hand")
-    store.put(
-        _key("https://github.com/example/kettle"),
-        GoodRecipe(stack="python", runtime="3.11", fixes=(fix,)).model_dump_json().encode(),
-    )
-    found = dig({"conftest.py": guard})
+def test_what_helped_the_repository_before_is_tried_after_the_table(dig: Dig, store: ObjectStore) -> None:
+    fix = Fix(action=Action.SET_ENVIRONMENT, argument="KETTLE=on", symptom="", name="by hand")
+    content = GoodRecipe(stack="python", runtime="3.11", fixes=(fix,)).model_dump_json().encode()
+    remember(store, KETTLE, remembered_kind("python"), "c-before", content, datetime(2026, 1, 1, tzinfo=UTC))
+    memory = recall(store, KETTLE, remembered_kind("python"))
+    found = dig({"conftest.py": GUARD})
     assert found.row.status is Outcome.PASSED, found.message
     assert obstacles(found) == [(1, "set_environment KETTLE=on", True)]
-    assert found.recipe and found.recipe.environment == (("KETTLE", "on"),)
-    store.delete(_key("https://github.com/example/kettle"))
-    alone = dig({"conftest.py": guard + "# nobody knows\n"})
+    assert memory and f"(remembered {memory.digest[:12]})" in found.obstacles[0].remedy, "the row says what was used"
+    assert "c-before" not in found.obstacles[0].remedy
+    assert found.recipe and found.recipe.environment == (("KETTLE", "on"),), "the recipe needs no memory"
+    assert forget(store, "c-before") and forget(store, "c-0001")
+    alone = dig({"conftest.py": GUARD + "# nobody knows\n"})
     assert (alone.row.status, alone.row.reason_code) == (Outcome.FAILED, ReasonCode.TESTS_NOT_COLLECTED)
 
 
-def test_what_is_named_or_decided_by_chance_is_in_no_set(dig: Dig) -> None:
-    found = dig({"tests/test_odd.py": ODD}, repeats=3)
+class Script:
+    """Proposes what it was told to, one after the other."""
+
+    def __init__(self, *answers: tuple[str, ...]) -> None:
+        self.answers = list(answers)
+        self.shown: list[tuple[str, tuple[str, ...], float]] = []
+
+    def propose(self, recipe: Recipe, evidence: Evidence, tried: Sequence[Fix], budget_usd: float) -> Proposal:
+        self.shown.append((evidence.collect, tuple(fix.argument for fix in tried), budget_usd))
+        fixes = tuple(Proposed(action=Action.SET_ENVIRONMENT, argument=text) for text in self.answers.pop(0))
+        return Proposal(fixes=fixes, cost_usd=0.25)
+
+
+def test_what_a_model_proposes_is_tried_last_and_judged_by_the_tests(dig: Dig) -> None:
+    """The first proposal does not help, the second would rule the tests and is not tried, the third does help."""
+    script = Script(("KETTLE=off",), ("PYTEST_ADDOPTS=--deselect=tests",), ("KETTLE=on",))
+    asking = Asking(script, most_tries=4, budget_usd=2.0)
+    found = dig({"conftest.py": GUARD}, asking=asking)
+    assert (found.row.status, found.row.reason_code) == (Outcome.FAILED, ReasonCode.TESTS_NOT_COLLECTED)
+    assert obstacles(found) == [(1, "set_environment KETTLE=off", False)]
+    assert len(script.shown) == 2 and "the kettle is off" in script.shown[0][0]
+    assert script.shown[1][1:] == (("KETTLE=off",), 1.75)
+    found = dig({"conftest.py": GUARD}, asking=Asking(Script(("KETTLE=off",), ("KETTLE=on",))))
+    assert found.row.status is Outcome.PASSED, found.message
+    assert obstacles(found) == [(1, "set_environment KETTLE=off", False), (2, "set_environment KETTLE=on", True)]
+
+
+@pytest.mark.parametrize(("cheap_sec", "runs"), [(60.0, 6), (0.0, 4)], ids=["a short suite", "a long one"])
+def test_what_is_named_or_decided_by_chance_is_in_no_set(
+    dig: Dig, monkeypatch: pytest.MonkeyPatch, cheap_sec: float, runs: int
+) -> None:
+    """Of a long suite the outcome's test files run twice: here one whose ids hold a random token."""
+    monkeypatch.setattr(proof, "CHEAP_SEC", cheap_sec)
+    change = {"tests/test_core.py": NEW_TESTS, "src/kettle/core.py": FIX, "tests/test_odd.py": ODD}
+    found = dig({}, change, repeats=3)
     assert found.row.status is Outcome.PASSED, found.message
     assert found.comparison and found.comparison.fail_to_pass == FAIL_TO_PASS
+    assert set(found.comparison.pass_to_pass) >= set(PASS_TO_PASS)
     assert not [test for test in found.comparison.pass_to_pass if "named_by_chance" in test]
     (row,) = found.obstacles
-    assert "named_by_chance" in row.symptom and row.remedy == "left out after 6 runs"
+    assert "named_by_chance" in row.symptom and row.remedy == f"left out after {runs} runs"
 
 
 @pytest.mark.slow
