@@ -112,3 +112,7 @@ class Paths(Record):
     """Manifests and configuration the solution changes."""
     removed_tests: tuple[str, ...]
     """Test files the outcome deletes."""
+    documentation_paths: tuple[str, ...] = ()
+    """Documentation the solution changes."""
+    generated_paths: tuple[str, ...] = ()
+    """Generated and locked files the solution changes, and files of submodules."""

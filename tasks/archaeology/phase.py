@@ -6,8 +6,10 @@ from blocks.lake import PhaseWriter
 from blocks.path_kinds import PathKind, kind_of, split
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths
-from blocks.records import CostRow, OutcomeRow, Phase, Record
+from blocks.records import CandidateRow, CostRow, OutcomeRow, Phase, Record
+from blocks.session import Session
 from blocks.settings import Settings
+from blocks.start import START, Start, recovered_files
 from blocks.trees import pack
 from blocks.workshop import Workshop
 from tasks.archaeology.reconstruct import VERSION, Reconstruction, reconstruct
@@ -31,15 +33,31 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     outcomes = sorted(chain.rows(Phase.QUALIFY, OutcomeRow), key=lambda row: row.rank)
     if not outcomes:
         raise PermanentError(f"{chain.candidate_id}: qualify passed it without an outcome; this is a fault of envmill")
+    start = _start(chain, candidate)
+    repository = workshop.mirrors.open(
+        candidate.repository, commit=start.base_commit if start else candidate.start_commit
+    )
+    commit = repository.resolve(start.base_commit if start else candidate.start_commit)
+    if commit is None:
+        raise PermanentError(
+            f"{chain.candidate_id}: {candidate.repository} no longer has its start commit; give a mirror that has it, or ask "
+            "qualify again (--retry)"
+        )
+    recovered = None
+    if start is not None and start.recovered:
+        session = chain.record(Phase.INGEST, "session.json", Session)
+        recovered = recovered_files(start, session, repository.export(commit))
     with workshop.engine.transcribed() as transcript:
         found = reconstruct(
             workshop.engine,
             workshop.store,
             workshop.settings,
-            workshop.mirrors.open(candidate.repository),
+            repository,
             candidate_id=chain.candidate_id,
-            start_commit=candidate.start_commit,
+            start_commit=commit,
             end_commit=outcomes[0].commit,
+            start=start,
+            recovered=recovered,
         )
     for name, vector in (("start tree with the outcome's tests", found.before), ("solution", found.after)):
         if vector is not None:
@@ -51,16 +69,29 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
 
 
+def _start(chain: Chain, candidate: CandidateRow) -> Start | None:
+    """What qualify decided of the start; None where it left no word of it (a candidate that was pinned by hand)."""
+    if not chain.has(Phase.QUALIFY, START):
+        return None
+    start = chain.record(Phase.QUALIFY, START, Start)
+    if start.commit != candidate.start_commit:
+        raise PermanentError(
+            f"{candidate.candidate_id}: {START} is of another start commit; this is a fault of envmill"
+        )
+    return start
+
+
 def _write(writer: PhaseWriter, found: Reconstruction) -> None:
     writer.rows([found.row])
     writer.rows(found.obstacles)
+    writer.record(START, found.start)
     if found.states is not None:
         states = found.states
         writer.object("start.tar", pack(states.start))
         writer.object("solution.tar", pack(states.solution))
         writer.object("hidden.tar", pack(states.hidden))
-        parts = split(changed(states.start, states.solution))
-        tests = tuple(sorted(path for path in states.start if kind_of(path) is PathKind.TEST))
+        parts = split(changed(states.start, states.solution), found.submodules)
+        tests = tuple(sorted(path for path in states.start if kind_of(path, found.submodules) is PathKind.TEST))
         writer.record(
             "paths.json",
             Paths(
@@ -68,6 +99,8 @@ def _write(writer: PhaseWriter, found: Reconstruction) -> None:
                 source_paths=parts.source,
                 configuration_paths=parts.configuration,
                 removed_tests=states.removed_tests,
+                documentation_paths=parts.documentation,
+                generated_paths=parts.generated,
             ),
         )
     if found.patch:

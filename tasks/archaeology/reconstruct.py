@@ -39,6 +39,8 @@ class Reconstruction:
     patch: str = ""
     tries: int = 0
     """Plans that were built and tested."""
+    submodules: tuple[str, ...] = ()
+    """Folders of the states that hold another repository's files."""
 
 
 @dataclass
@@ -59,6 +61,7 @@ class _Dig:
     insertions: int = 0
     deletions: int = 0
     tries: int = 0
+    submodules: tuple[str, ...] = ()
 
     def obstacle(self, symptom: str, remedy: str, *, resolved: bool) -> None:
         self.obstacles.append(
@@ -91,7 +94,7 @@ class _Dig:
         )
         return Reconstruction(
             row, message, self.start, tuple(self.obstacles), self.states, self.recipe, self.before, self.after,
-            compared, self.patch, self.tries,
+            compared, self.patch, self.tries, self.submodules,
         )  # fmt: skip
 
 
@@ -106,6 +109,7 @@ def reconstruct(
     end_commit: str,
     start: Start | None = None,
     recovered: Tree | None = None,
+    asking: Asking | None = None,
 ) -> Reconstruction:
     """Rebuild and test both states of a candidate whose outcome is known.
 
@@ -119,6 +123,7 @@ def reconstruct(
         end_commit: full id of the outcome.
         start: what qualify decided of the start; None: `start_commit` as it is.
         recovered: files of the session that are written over the start commit's.
+        asking: who is asked for fixes of the recipe where nothing else helps; None: nobody.
 
     Raises:
         TransientError: network, store or engine; nothing is decided.

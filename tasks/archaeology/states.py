@@ -7,7 +7,7 @@ the solution, and an obstacle says so.
 
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from blocks.path_kinds import PathKind, kind_of
@@ -43,8 +43,16 @@ def changed(before: Tree, after: Tree) -> dict[str, File | None]:
     return {path: after.get(path) for path in sorted(paths) if before.get(path) != after.get(path)}
 
 
-def build_states(start: Tree, parent: Tree, end: Tree) -> States:
-    """Make the states from the start commit's tree, the outcome's first parent's and the outcome's."""
+def build_states(start: Tree, parent: Tree, end: Tree, submodules: Collection[str] = ()) -> States:
+    """Make the states from the start's tree, the outcome's first parent's and the outcome's.
+
+    Args:
+        start: as the user had it.
+        parent: of the outcome's first parent.
+        end: of the outcome.
+        submodules: folders of another repository's files. Where the outcome moves a pin, the difference of both is part of
+            the solution; of the hidden tests only below a test folder.
+    """
     carried = True
     try:
         solution = overlay(start, carry(start, parent, changed(parent, end)))
@@ -53,7 +61,7 @@ def build_states(start: Tree, parent: Tree, end: Tree) -> States:
     except MergeConflictError:
         carried, solution = False, dict(end)
     difference = changed(start, solution)
-    tests = {path: file for path, file in difference.items() if kind_of(path) is PathKind.TEST}
+    tests = {path: file for path, file in difference.items() if kind_of(path, submodules) is PathKind.TEST}
     return States(
         start=dict(start),
         solution=solution,
