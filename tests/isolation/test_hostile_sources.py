@@ -93,10 +93,13 @@ def test_what_a_build_can_see_and_do(builder: WheelBuilder, store_of: ObjectStor
     assert isinstance(after, Wheel) and after.package.filename == "pan-1.0-py3-none-any.whl", after
 
 
+FILLER = "with open('/tmp/big', 'wb') as file:\n    while True: file.write(b'x' * (1 << 20)); time.sleep(0.01)"
+
+
 @pytest.mark.parametrize(
     ("setup", "said"),
     [
-        ("with open('/tmp/big', 'wb') as file:\n    while True: file.write(b'x' * (1 << 20)); time.sleep(0.01)", "wrote more than"),
+        (FILLER, "wrote more than"),
         ("while True:\n    try: os.fork()\n    except OSError: pass", ""),
         ("[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 19)]\nwhile True: time.sleep(1)", "in time"),
         ("x = []\nwhile True: x.append(bytearray(1 << 24))", ""),
