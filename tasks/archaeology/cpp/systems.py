@@ -99,7 +99,8 @@ def describe(tree: Tree, found: Found, names: Names) -> tuple[NativeBuild, tuple
     options: tuple[str, ...] = ()
     packages: list[str] = []
     if found.system == "cmake":
-        options, packages = _cmake_options(below, names)
+        theirs = tuple(f"{path.removeprefix(prefix)}/" for path, _ in _pins(tree) if path.startswith(prefix))
+        options, packages = _cmake_options(below, names, theirs)
     elif found.system == "meson":
         options = tuple(_meson_options(below))
     vendored, more = _submodules(tree, names)
@@ -113,14 +114,18 @@ def describe(tree: Tree, found: Found, names: Names) -> tuple[NativeBuild, tuple
     return build, tuple(sorted({*packages, *more}))
 
 
-def _cmake_options(tree: Tree, names: Names) -> tuple[tuple[str, ...], list[str]]:
-    """No -DNDEBUG, which would take assert() away; tests on; what would be downloaded from the image."""
+def _cmake_options(tree: Tree, names: Names, theirs: tuple[str, ...] = ()) -> tuple[tuple[str, ...], list[str]]:
+    """No -DNDEBUG, which would take assert() away; tests on, but not those of submodules (`theirs`, folders with a slash);
+    what would be downloaded from the image.
+    """
     options = ["-DCMAKE_BUILD_TYPE=Debug", "-DBUILD_TESTING=ON", "-DCMAKE_EXPORT_COMPILE_COMMANDS=OFF"]
     packages: list[str] = []
     downloads = False
-    for _, text in texts(tree, r"^CMakeLists\.txt$|\.cmake$"):
+    for path, text in texts(tree, r"^CMakeLists\.txt$|\.cmake$"):
         plain = without_comments(text)
         for name, value in _OPTION.findall(plain):
+            if path.startswith(theirs):
+                break
             if is_test_option(name) and value.upper() not in ("ON", "TRUE", "1", "YES"):
                 options.append(f"-D{name}=ON")
         for name in _FETCH.findall(plain):
@@ -153,17 +158,26 @@ def _meson_options(tree: Tree) -> Iterator[str]:
 
 
 def _submodules(tree: Tree, names: Names) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """Submodules with the folder of the package that stands in for each (empty: none does), and the packages."""
-    file = tree.get(".gitmodules")
-    if file is None:
-        return (), []
+    """Submodules that are not there, with the folder of the package that stands in for each (empty: none does), and the
+    packages.
+    """
     vendored: list[tuple[str, str]] = []
     packages: list[str] = []
-    for section in re.split(r"(?m)^\s*\[submodule", file.content.decode("utf-8", "replace"))[1:]:
-        path, url = (re.search(rf"(?m)^\s*{key}\s*=\s*(\S+)", section) for key in ("path", "url"))
-        if not path or ".." in path[1].split("/") or path[1].startswith("/"):
+    for path, url in _pins(tree):
+        if any(name.startswith(f"{path}/") for name in tree):
             continue
-        clone = names.of_clone(url[1].rstrip("/").rpartition("/")[2]) if url else None
-        vendored.append((path[1].rstrip("/"), clone.source or "" if clone else ""))
+        clone = names.of_clone(url.rstrip("/").rpartition("/")[2]) if url else None
+        vendored.append((path, clone.source or "" if clone else ""))
         packages += clone.packages if clone else ()
     return tuple(vendored), packages
+
+
+def _pins(tree: Tree) -> Iterator[tuple[str, str | None]]:
+    """Path and address of the submodules that the tree's `.gitmodules` names."""
+    file = tree.get(".gitmodules")
+    if file is None:
+        return
+    for section in re.split(r"(?m)^\s*\[submodule", file.content.decode("utf-8", "replace"))[1:]:
+        path, url = (re.search(rf"(?m)^\s*{key}\s*=\s*(\S+)", section) for key in ("path", "url"))
+        if path and ".." not in path[1].split("/") and not path[1].startswith("/"):
+            yield path[1].rstrip("/"), url[1] if url else None

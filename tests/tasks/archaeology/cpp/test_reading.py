@@ -96,6 +96,21 @@ def test_what_would_be_cloned_comes_from_packages() -> None:
     assert "googletest" in packages
 
 
+def test_a_submodule_that_is_there_needs_no_stand_in_and_its_tests_are_not_ours() -> None:
+    files = {
+        "CMakeLists.txt": 'enable_testing()\noption(KETTLE_BUILD_TESTS "" OFF)\n',
+        ".gitmodules": '[submodule "g"]\n\tpath = extern/gtest\n\turl = https://example.org/google/googletest.git\n',
+        "extern/gtest/CMakeLists.txt": 'option(gtest_build_tests "" OFF)\n',
+    }
+    found = choose(tree(files), [])
+    assert found is not None
+    build, packages = describe(tree(files), found, Names())
+    assert build.vendored == ()
+    assert "googletest" not in packages
+    assert "-DKETTLE_BUILD_TESTS=ON" in build.options
+    assert not any("gtest_build_tests" in option for option in build.options)
+
+
 def test_the_release_goes_with_the_date_unless_tools_must_be_newer() -> None:
     old = tree({"CMakeLists.txt": "cmake_minimum_required(VERSION 3.10...3.30)"})
     assert release_for(old, THEN) == "bookworm"
