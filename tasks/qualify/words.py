@@ -60,9 +60,14 @@ def names(text: str) -> frozenset[str]:
 
 
 def parts(names_: frozenset[str] | set[str], text: str) -> frozenset[str]:
-    """The words that the names of `text` are made of: `parseHeader` and `parse_header` hold parse and header."""
-    found = (part for name in _NAME.findall(text) if name.lower() in names_ for part in _HUMPS.findall(name))
-    return frozenset(_stem(part.lower()) for part in found if len(part) >= 3 and part.lower() not in _COMMON)
+    """The words that the names of `text` are made of: `parseHeader` and `parse_header` hold parse and header, and
+    `from_mp3_file` holds mp3.
+    """
+    known = [name for name in _NAME.findall(text) if name.lower() in names_]
+    whole = {part.lower() for name in known for part in name.split("_") if any(map(str.isdigit, part))}
+    found = (part for name in known for part in _HUMPS.findall(name))
+    words_ = frozenset(_stem(part.lower()) for part in found if len(part) >= 3 and part.lower() not in _COMMON)
+    return words_ | {part for part in whole if len(part) >= 3}
 
 
 def mentioned_paths(text: str) -> frozenset[str]:
