@@ -1,6 +1,5 @@
 """Whole checkouts of repositories with submodules, and what a hostile `.gitmodules` gets: nothing."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,30 +9,12 @@ from blocks.repositories import Checkout, Checkouts, MirrorCache
 from blocks.repositories.submodules import MAX_DEPTH, resolve_address
 from blocks.trees import TreeUnsafeError
 from tests.gitserver import git_server
-from tests.history import History, git
+from tests.history import History, git, pin
 
 pytestmark = pytest.mark.slow
 
 KETTLE, LEAF = "https://example.org/tea/kettle", "https://example.org/tea/leaf"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
-
-
-def pin(
-    history: History, modules: Mapping[str, tuple[str, str]], files: Mapping[str, str | bytes] | None = None
-) -> str:
-    """A commit on top of main with submodules: path to (address, commit)."""
-    lines = [f'[submodule "{path}"]\n\tpath = {path}\n\turl = {url}\n' for path, (url, _) in modules.items()]
-    base = history.commit({".gitmodules": "".join(lines), **(files or {})}, "pin", day=5)
-    index = history.folder / "index"
-    command = ["-c", f"core.worktree={history.folder}"]
-    git(history.folder, *command, "read-tree", f"--index-output={index}", base)
-    entries = "".join(f"160000 {commit}\t{path}\n" for path, (_, commit) in modules.items())
-    git(history.folder, *command, "update-index", "--index-info", stdin=entries.encode())
-    commit = git(history.folder, "commit-tree", "-m", "pin", "-p", base, git(history.folder, *command, "write-tree"))
-    index.unlink()
-    git(history.folder, "update-ref", "refs/heads/main", commit)
-    history.tips["main"] = commit
-    return commit
 
 
 class Tea:

@@ -1,0 +1,83 @@
+"""Qualify as a phase: where the candidate starts is left for archaeology, and a mended mirror map is asked again."""
+
+from pathlib import Path
+
+import pytest
+
+from blocks.chain import Chain
+from blocks.lake import PhaseKey, PhaseWriter, commit_phase, find_manifest
+from blocks.phases import PhaseResult, expected_key
+from blocks.records import CandidateRow, Outcome, Phase, ReasonCode
+from blocks.session import Session
+from blocks.settings import Settings
+from blocks.start import START, Start
+from blocks.work import perform
+from blocks.workshop import Workshop
+from tasks.qualify.phase import QUALIFY
+from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session
+from tests.tasks.qualify.test_start import WIP
+
+pytestmark = pytest.mark.slow
+
+CANDIDATE = "c-0123456789abcdef"
+
+
+class Desk:
+    """One ingested candidate; qualified with whatever mirror map is in force."""
+
+    def __init__(self, home: Path, session: Session) -> None:
+        self.home = home
+        self.store = Workshop(Settings(home=home)).store
+        writer = PhaseWriter(self.store, PhaseKey(candidate_id=CANDIDATE, phase=Phase.INGEST, input_key="1" * 32))
+        row = CandidateRow.model_validate(
+            {"candidate_id": CANDIDATE, "contribution_id": "x-1", "source": "cline", "repository": IDENTITY,
+             "start_commit": session.start_commit, "start_fidelity": None, "instruction": session.prompt,
+             "language": None, "created_at": "2026-01-01T00:00:00Z"}
+        )  # fmt: skip
+        writer.rows([row])
+        writer.record("session.json", session)
+        self.chain = Chain(self.store, CANDIDATE).with_manifest(
+            commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "by hand")
+        )
+
+    def key(self, mirrors: dict[str, str]) -> PhaseKey:
+        return expected_key(QUALIFY, Settings(home=self.home, mirrors=mirrors), self.chain, "1" * 32)
+
+    def qualify(self, mirrors: dict[str, str]) -> PhaseResult:
+        return perform(QUALIFY, self.key(mirrors), Workshop(Settings(home=self.home, mirrors=mirrors)))
+
+
+def test_a_rejection_for_want_of_a_source_is_not_reused_once_there_is_one(kettle: Kettle, tmp_path: Path) -> None:
+    kettle.fix()
+    desk = Desk(tmp_path / "home", agent_session(kettle.start))
+    nowhere = {IDENTITY: str(tmp_path / "nowhere")}
+    lost = desk.qualify(nowhere)
+    assert (lost.outcome, lost.reason_code) == (Outcome.REJECTED, ReasonCode.REPOSITORY_UNREACHABLE)
+    assert desk.qualify(nowhere).reused
+    found = desk.qualify({IDENTITY: str(kettle.history.folder)})
+    assert (found.outcome, found.reused) == (Outcome.PASSED, False), found.message
+
+
+def test_only_what_is_said_of_its_own_repository_makes_another_key(kettle: Kettle, tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "home", agent_session(kettle.start))
+    plain = desk.key({})
+    assert desk.key({"https://example.org/tea/other": "/x"}) == plain
+    mapped = desk.key({IDENTITY: "https://git.example.com/kettle"})
+    assert mapped != plain
+    assert desk.key({"https://example.org/tea/": "https://git.example.com"}) == mapped
+    for secret in ("ada:hunter2@", "bob@"):
+        assert desk.key({IDENTITY: f"https://{secret}git.example.com/kettle"}) == mapped
+    assert desk.key({IDENTITY: "https://git.example.com/kettle", "https://example.org/": "/y"}) == mapped
+
+
+def test_the_start_is_left_for_archaeology(kettle: Kettle, tmp_path: Path) -> None:
+    kettle.fix()
+    seen = (("kettle/boiler.py", str(agent_session(kettle.start).seen_files[0].content)), ("kettle/timer.py", WIP))
+    desk = Desk(tmp_path / "home", agent_session(kettle.start, seen=seen))
+    mirrors = {IDENTITY: str(kettle.history.folder)}
+    assert desk.qualify(mirrors).outcome is Outcome.PASSED
+    manifest = find_manifest(desk.store, desk.key(mirrors))
+    assert manifest is not None
+    start = desk.chain.with_manifest(manifest).record(Phase.QUALIFY, START, Start)
+    assert [one.path for one in start.recovered] == ["kettle/timer.py"]
+    assert (start.base_commit, start.commit_fidelity, start.start_fidelity) == (kettle.start, 0.5, 1.0)
