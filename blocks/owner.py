@@ -50,8 +50,23 @@ class Owner(Record):
         """Whether both name one process, whatever flow run they name."""
         return self.model_copy(update={"flow_run_id": None}) == other.model_copy(update={"flow_run_id": None})
 
+    @property
+    def signature(self) -> str:
+        """`<digest of host, boot and pid namespace>-<pid>-<start ticks>`: for names and labels."""
+        place = hashlib.sha256(f"{self.host} {self.boot_id} {self.pid_namespace}".encode()).hexdigest()[:12]
+        return f"{place}-{self.pid}-{self.start_ticks}"
+
     def __str__(self) -> str:
         return f"process {self.pid} on machine {self.host}"
+
+
+def signs_dead(signature: str) -> bool:
+    """True only where it is certain: the signature is of a process of this machine, boot and pid namespace, and it is gone."""
+    here = Owner.current()
+    place, *numbers = signature.split("-")
+    if place != here.signature.split("-")[0] or len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+        return False
+    return here.model_copy(update={"pid": int(numbers[0]), "start_ticks": int(numbers[1])}).is_dead()
 
 
 def start_ticks(pid: int) -> int | None:

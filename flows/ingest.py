@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 from prefect import flow
+from prefect.runtime import flow_run
 
 from blocks.errors import EnvmillError
 from blocks.records import Record
+from flows.abandoned import sign
 from tasks.ingest.steps import Taken, list_inbox, take_in
 
 
@@ -21,6 +23,7 @@ class Intake(Record):
 @flow(name="ingest")
 async def ingest(inboxes: Sequence[str]) -> Intake:
     """Take in each item of each inbox; a bad one never stops the rest."""
+    await sign(str(flow_run.id))
     listed = [await _listed(inbox) for inbox in inboxes]
     ended = await asyncio.gather(*(_taken(item) for items in listed if isinstance(items, list) for item in items))
     return Intake(

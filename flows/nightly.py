@@ -19,6 +19,7 @@ from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
 from blocks.phases import PhaseResult, load_chain, result_of
 from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.workshop import Workshop, open_workshop
+from flows.abandoned import end_abandoned, sign
 from flows.candidates import candidate_ids
 from flows.hooks import remove_left_overs
 from flows.indexing import index_patiently
@@ -58,6 +59,8 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
     """
     run_id = str(flow_run.id)
     workshop = open_workshop(run_id)
+    await sign(run_id)
+    await end_abandoned()
     await patiently(_clean_up, workshop)
     tally = _Tally()
     taken: tuple[Taken, ...] = ()

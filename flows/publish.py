@@ -7,6 +7,7 @@ from blocks.lake import PhaseKey
 from blocks.phases import load_chain
 from blocks.records import Outcome, Phase
 from blocks.workshop import Workshop, open_workshop
+from flows.abandoned import sign
 from flows.candidates import candidate_ids
 from flows.patience import patiently
 from flows.pipeline import DEFINITIONS
@@ -17,6 +18,7 @@ from tasks.publish.steps import write_release
 @flow(name="publish")
 async def publish(force: bool = False) -> Published | None:
     """Write a release of all verified candidates. `force` writes it also where nothing is new."""
+    await sign(str(flow_run.id))
     workshop = open_workshop(str(flow_run.id))
     verified = await patiently(verified_runs, workshop)
     return await write_release(verified, force) if verified else None

@@ -15,6 +15,7 @@ from blocks.lake import PhaseKey, ask_retry
 from blocks.phases import PhaseResult, load_chain
 from blocks.records import Phase
 from blocks.workshop import Workshop, open_workshop
+from flows.abandoned import sign
 from flows.hooks import remove_left_overs
 from flows.indexing import index_patiently
 from flows.nightly import label_of
@@ -38,6 +39,7 @@ async def rerun(candidate_id: str, phase: Rerunnable) -> State[PhaseResult]:
         phase: the phase; those before it must have passed.
     """
     workshop = open_workshop(flow_run.id)
+    await sign(str(flow_run.id))
     key, label = await patiently(claim, workshop, candidate_id, Phase(phase))
     ended: State[PhaseResult] = await stage_of(key).flow(key, label, return_state=True)
     await index_patiently(workshop)

@@ -4,6 +4,7 @@ Order of a commit: files, a pointer under `log/<date>/`, the manifest by put_if_
 that the writer died in between; the indexer looks again later. Nothing that a committed manifest names is overwritten.
 """
 
+import contextlib
 import hashlib
 import io
 import json
@@ -200,11 +201,22 @@ def commit_phase(writer: PhaseWriter, outcome: Outcome, reason_code: ReasonCode,
     )
     _point(writer.store, writer.key.prefix + MANIFEST, manifest.committed_at)
     if writer.store.put_if_absent(writer.key.prefix + MANIFEST, manifest.model_dump_json(indent=1).encode()):
+        _remove_others(writer)
         return manifest
     committed = find_manifest(writer.store, writer.key)
     if committed is None:
         raise ObjectMissingError(f"{writer.key.prefix}{MANIFEST}: taken by another writer and gone; run again")
     return committed
+
+
+def _remove_others(writer: PhaseWriter) -> None:
+    """What a run of the same key that was killed left under names that this one did not write; its crash rows stay."""
+    kept = {MANIFEST, *(entry.name for entry in writer.entries())}
+    with contextlib.suppress(TransientError):  # it is committed, whatever lies beside it
+        for info in list(writer.store.list(writer.key.prefix)):
+            name = info.key.removeprefix(writer.key.prefix)
+            if name not in kept and not name.startswith("crashes/"):
+                writer.store.delete(info.key)
 
 
 def record_crash(writer: PhaseWriter, message: str) -> None:

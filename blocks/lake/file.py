@@ -1,8 +1,8 @@
 """The embedded store: a folder. Written by any number of processes of one machine at the same time.
 
-A write goes to a temporary file beside its target, is flushed to disk and then renamed over it (`put`, `put_if_match`)
-or linked to it (`put_if_absent`, which fails where something is). What killed writers leave is removed by `list` once it
-is old.
+A write goes to a temporary file in one folder, is flushed to disk and then renamed over its target (`put`,
+`put_if_match`) or linked to it (`put_if_absent`, which fails where something is). What killed writers left in that folder
+is removed when a store is opened: at once where the writer is known to be dead, else once it is old.
 """
 
 import errno
@@ -11,13 +11,13 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from blocks.errors import PermanentError, TransientError, UsageError
 from blocks.lake.store import TEMPORARY, ObjectInfo, ObjectMissingError, checked_key, checked_prefix
+from blocks.owner import Owner, signs_dead
 
 _TRANSIENT = {
     errno.EIO,
@@ -38,9 +38,10 @@ class FileStore:
     def __init__(self, root: Path, *, stale_sec: float = _DAY_SEC) -> None:
         """`stale_sec`: age from which an unfinished file counts as left by a dead writer."""
         self.root = root.absolute()
-        self.stale_sec = stale_sec
+        self._unfinished = self.root / f"{TEMPORARY}unfinished"
         with _faults(str(self.root)):
-            self.root.mkdir(parents=True, exist_ok=True)
+            self._unfinished.mkdir(parents=True, exist_ok=True)
+            sweep(self._unfinished, stale_sec=stale_sec)
 
     def uri(self, key: str) -> str:
         """A `file://` address."""
@@ -71,33 +72,25 @@ class FileStore:
     def put(self, key: str, content: bytes | Path) -> None:
         """Write or overwrite. A path is streamed."""
         target = self._path(key)
-        with _faults(key), _written(target, content) as temporary, self._lock(fcntl.LOCK_SH):
-            temporary.replace(target)
-            _sync_folder(target.parent)
+        with _faults(key), self._written(key, content) as temporary, self._lock(fcntl.LOCK_SH):
+            _place(target, temporary.replace)
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write only where nothing is. False where something is."""
         target = self._path(key)
-        with _faults(key), _written(target, content) as temporary:
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
-                return False
-            _sync_folder(target.parent)
-            return True
+        with _faults(key), self._written(key, content) as temporary:
+            return _place(target, lambda name: _linked(temporary, name))
 
     def put_if_match(self, key: str, content: bytes, etag: str) -> bool:
         """Overwrite only the version with this etag. False where it has changed or gone."""
         target = self._path(key)
         if self.head(key) is None:
             return False
-        with _faults(key), _written(target, content) as temporary, self._lock(fcntl.LOCK_EX):
+        with _faults(key), self._written(key, content) as temporary, self._lock(fcntl.LOCK_EX):
             found = _info(key, target)
             if found is None or found.etag != etag:
                 return False
-            temporary.replace(target)
-            _sync_folder(target.parent)
-            return True
+            return _place(target, temporary.replace)
 
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Every object below the prefix, in order of keys (as UTF-8 bytes)."""
@@ -141,7 +134,6 @@ class FileStore:
             return
         for name in sorted(names, key=os.fsencode):
             if name.startswith(TEMPORARY):
-                self._sweep(folder / name)
                 continue
             key = base + name
             if name.endswith("/"):
@@ -152,57 +144,77 @@ class FileStore:
                 if found is not None:
                     yield found
 
-    def _sweep(self, leftover: Path) -> None:
+    @contextmanager
+    def _written(self, key: str, content: bytes | Path) -> Iterator[Path]:
+        """A temporary file that holds the content and has reached the disk."""
+        if isinstance(content, Path) and not content.is_file():
+            raise PermanentError(f"{content}: no such file to be stored as {key}")
+        self._unfinished.mkdir(parents=True, exist_ok=True)
+        with _temporary(self._unfinished) as temporary:
+            with temporary.open("xb") as stream:
+                if isinstance(content, Path):
+                    with content.open("rb") as source:
+                        shutil.copyfileobj(source, stream, 1 << 20)
+                else:
+                    stream.write(content)
+                stream.flush()
+                # The clock of the file system ticks every few milliseconds; the etag needs a time of its own per write.
+                stamp = time.time_ns()
+                os.utime(temporary, ns=(stamp, stamp))
+                os.fsync(stream.fileno())
+            yield temporary
+
+
+def _place(target: Path, move: Callable[[Path], object]) -> bool:
+    """Give a finished file its name; its folder is made again where a concurrent `delete` removes it in between.
+
+    False where `move` says so.
+    """
+    for _ in range(100):
         try:
-            if time.time() - leftover.stat().st_mtime > self.stale_sec:
-                leftover.unlink()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            moved = move(target)
+            _sync_folder(target.parent)
+            return moved is not False
         except FileNotFoundError:
-            return
+            continue
+        except FileExistsError:
+            # Either the folder went between two calls of mkdir, or one of its parts is a file for good.
+            if any(part.is_file() for part in target.parents):
+                raise
+    raise TransientError(f"{target.parent}: the folder is removed again and again; run again")
+
+
+def _linked(temporary: Path, target: Path) -> bool:
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        return False
+    return True
 
 
 @contextmanager
-def _temporary(target: Path) -> Iterator[Path]:
-    """A new name beside the target. Its file is removed at the end, unless it was renamed away."""
-    temporary = target.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A new name in the folder, which tells its writer. Its file is removed at the end, unless it was renamed away."""
+    temporary = folder / f"{TEMPORARY}{Owner.current().signature}-{secrets.token_hex(8)}"
     try:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def _written(target: Path, content: bytes | Path) -> Iterator[Path]:
-    """A temporary file beside the target that holds the content and has reached the disk."""
-    if isinstance(content, Path) and not content.is_file():
-        raise PermanentError(f"{content}: no such file to be stored as {target.name}")
-    with _temporary(target) as temporary:
-        with _created(temporary) as stream:
-            if isinstance(content, Path):
-                with content.open("rb") as source:
-                    shutil.copyfileobj(source, stream, 1 << 20)
-            else:
-                stream.write(content)
-            stream.flush()
-            # The clock of the file system ticks every few milliseconds; the etag needs a time of its own per write.
-            stamp = time.time_ns()
-            os.utime(temporary, ns=(stamp, stamp))
-            os.fsync(stream.fileno())
-        yield temporary
-
-
-def _created(temporary: Path) -> BinaryIO:
-    """Open for writing; the folder is made again where a concurrent `delete` removes it in between."""
-    for _ in range(100):
-        try:
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            return temporary.open("xb")
-        except FileNotFoundError:
-            continue
-        except FileExistsError:
-            # Either the folder went between two calls of mkdir, or one of its parts is a file for good.
-            if any(part.is_file() for part in temporary.parents):
-                raise
-    raise TransientError(f"{temporary.parent}: the folder is removed again and again; run again")
+def sweep(folder: Path, *, stale_sec: float = _DAY_SEC) -> None:
+    """Remove the unfinished files of dead writers from a folder, and those that are old."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if not entry.name.startswith(TEMPORARY) or not entry.is_file():
+                    continue
+                writer = entry.name.removeprefix(TEMPORARY).rpartition("-")[0]
+                if time.time() - entry.stat().st_mtime > stale_sec or signs_dead(writer):
+                    Path(entry).unlink()
+            except FileNotFoundError:
+                continue
 
 
 def _info(key: str, path: Path) -> ObjectInfo | None:
@@ -225,9 +237,13 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def replaced(target: Path) -> Iterator[Path]:
-    """A name beside the target to write to; becomes the target at the end, unless an error ended the block."""
+    """A name beside the target to write to; becomes the target at the end, unless an error ended the block.
+
+    What writers that were killed here left beside it goes.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(target) as temporary:
+    sweep(target.parent)
+    with _temporary(target.parent) as temporary:
         yield temporary
         temporary.replace(target)
 

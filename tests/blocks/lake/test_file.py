@@ -11,6 +11,7 @@ import pytest
 
 from blocks.errors import UsageError
 from blocks.lake.file import FileStore
+from blocks.owner import Owner
 
 ROOT = Path(__file__).parents[3]
 
@@ -58,14 +59,37 @@ FileStore(Path(sys.argv[1])).put("a/object", Endless(fifo))
         stream.flush()
         writer.send_signal(signal.SIGKILL)
         writer.wait()
-    left = [path for path in (tmp_path / "lake").rglob("*") if path.name.startswith(".~")]
-    assert len(left) == 1
+    [left] = unfinished(store)
     assert [info.key for info in store.list()] == ["a/object"] and store.get("a/object") == b"old"
-    assert left[0].exists()
-    old = time.time() - 7200
-    os.utime(left[0], (old, old))
-    assert [info.key for info in store.list()] == ["a/object"]
-    assert not left[0].exists()
+    place, pid, ticks, _ = left.name.split("-")
+    assert pid == str(writer.pid)
+    living, elsewhere, old = (
+        left.with_name(name)
+        for name in (f"{place}-{os.getpid()}-{Owner.current().start_ticks}-1", f".~0-{pid}-{ticks}-2", ".~old")
+    )
+    for path in (living, elsewhere, old):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 7200,) * 2)
+    FileStore(store.root, stale_sec=3600)
+    assert unfinished(store) == sorted([living, elsewhere])
+    os.utime(living, (time.time() - 7200,) * 2)
+    FileStore(store.root, stale_sec=3600)
+    assert unfinished(store) == [elsewhere]
+
+
+def unfinished(store: FileStore) -> list[Path]:
+    return sorted(path for path in store.root.rglob(".~*") if path.is_file())
+
+
+def test_what_a_killed_download_left_goes_with_the_next(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "lake")
+    store.put("object", b"1")
+    name = python("from blocks.lake.file import _temporary; from pathlib import Path;"
+                  "print(_temporary(Path('.')).__enter__().name)").communicate(timeout=60)[0].strip()  # fmt: skip
+    (tmp_path / name).write_bytes(b"half")
+    (tmp_path / "mine").write_bytes(b"kept")
+    store.download("object", tmp_path / "copy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "lake", "mine"]
 
 
 def test_a_file_and_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
@@ -77,7 +101,7 @@ def test_a_file_and_a_folder_cannot_share_a_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="share a name"):
         store.put("a", b"2")
     assert [info.key for info in store.list()] == ["a/b"]
-    assert [path.name for path in store.root.rglob("*")] == ["a", "b"]
+    assert sorted(path.name for path in store.root.rglob("*")) == [".~unfinished", "a", "b"]
 
 
 def test_delete_takes_empty_folders_but_not_from_under_a_writer(tmp_path: Path) -> None:
@@ -92,4 +116,4 @@ for number in range(400):
 """
     workers = [python(code, str(tmp_path / "lake"), name) for name in "ab"]
     assert [worker.wait(60) for worker in workers] == [0, 0]
-    assert list((tmp_path / "lake").iterdir()) == []
+    assert [path.name for path in (tmp_path / "lake").rglob("*")] == [".~unfinished"]
