@@ -6,7 +6,7 @@ through the mirror map. Never a local path, a helper (`ext::`), or an option.
 
 import posixpath
 
-from blocks.errors import EnvmillError, UsageError
+from blocks.errors import EnvmillError, TransientError, UsageError
 from blocks.records import Record
 from blocks.repositories.address import normalise
 from blocks.repositories.git import run_git
@@ -114,6 +114,9 @@ class Checkouts:
         if key not in self._read:
             try:
                 self._read[key] = self._take(self.repository.siblings.pinned(identity, pin), pin, depth, room)
+            except TransientError as error:
+                # Not raised: a host that is gone for good looks like this for ever, and nothing depends on a submodule alone.
+                self._read[key] = f"not reached this time ({str(error)[:240]}); a retry asks once more"
             except EnvmillError as error:
                 self._read[key] = str(error)[:300]
         return self._read[key]
