@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks.builder.places import AGENT_USER
 from blocks.engine import Container, ContainerSpec, Engine, Network, Owner, Role
 from blocks.lake import ObjectStore, open_store
 from blocks.records import Outcome, ReasonCode
@@ -109,24 +110,31 @@ def test_src_layout_with_a_pyproject(dig: Dig, spy: SpyEngine) -> None:
     assert found.after and "tests/test_reaching_out.py::test_it" in found.after.results, "it ran, and failed"
     assert found.recipe and (found.recipe.install, found.recipe.project_name) == ("editable", "kettle")
     assert found.recipe.arguments == ("--strict-markers",)
-    assert found.obstacles == ()
+    (outside,) = found.obstacles
+    assert outside.symptom == "1 test (tests/test_reaching_out.py::test_it) need the network"
     assert (found.row.insertions, found.row.deletions, found.row.files_changed) == (5, 1, 2)
     assert {"pytest", "setuptools", "wheel"} <= {package.name for package in found.recipe.packages}
     _fetching_and_running_are_apart(spy, runs=3)
 
 
 def _fetching_and_running_are_apart(spy: SpyEngine, *, runs: int = 1) -> None:
+    builds = [put for _, put in spy.seen if any(name.endswith(".tar.gz") for tree in put for name in tree)]
     roles = [spec.role for spec, _ in spy.seen]
-    assert roles.count(Role.SUBJECT) == 2 * runs
+    assert roles.count(Role.SUBJECT) == 2 * runs + len(builds)
     for spec, put in spy.seen:
         names = {name for tree in put for name in tree}
         if spec.network is Network.FETCH:
             assert spec.role is Role.FETCH
-            assert names <= {"requirements.in"}
+            assert names <= FETCHED
+            assert spec.user == AGENT_USER
+        if any(name.endswith(".tar.gz") for name in names):
+            assert (spec.role, spec.network, spec.user) == (Role.SUBJECT, Network.NONE, AGENT_USER), "a build"
         if any("kettle" in name or name.startswith("tests/") for name in names):
             assert (spec.role, spec.network) == (Role.SUBJECT, Network.NONE)
 
 
+FETCHED = {"requirements.in", "constraints.txt", "uv.toml", "orders.json", "source_fetch.py"}
+"""What a fetch container is given: requirement strings, settings of uv, and the script that downloads sources."""
 OFFLINE_SETUP = """\
 import pathlib, socket
 from setuptools import setup
@@ -260,9 +268,10 @@ def test_a_package_that_exists_as_source_only(dig: Dig, spy: SpyEngine) -> None:
     pyproject = SETUPTOOLS.replace('version = "1.4.0"', 'version = "1.4.0"\ndependencies = ["docopt==0.6.2"]')
     found = dig(Project({**project.start, "pyproject.toml": pyproject}, project.change))
     assert found.row.status is Outcome.PASSED, found.message
-    (obstacle,) = found.obstacles
-    assert obstacle.symptom.startswith("wheels only, as of the outcome: ") and "docopt" in obstacle.symptom
-    assert (obstacle.remedy, obstacle.resolved) == ("source packages built in their own container", True)
+    tried, built = found.obstacles
+    assert tried.symptom.startswith("wheels only, as of the outcome: ") and "docopt" in tried.symptom
+    assert (tried.remedy, tried.resolved) == ("source packages built in their own containers", True)
+    assert built.symptom == "docopt 0.6.2 exists as source only" and "without a network" in built.remedy
     assert found.recipe and "docopt" in {package.name for package in found.recipe.packages}
     assert all(package.filename.endswith(".whl") for package in found.recipe.packages)
     _fetching_and_running_are_apart(spy)
@@ -275,8 +284,8 @@ def test_requirements_nobody_can_meet(dig: Dig, spy: SpyEngine) -> None:
     assert (found.row.status, found.row.reason_code) == (Outcome.FAILED, ReasonCode.DEPENDENCIES_UNRESOLVED)
     assert "attrs==23.1.0" in found.message
     assert [(row.attempt, row.symptom.split(":")[0], row.remedy, row.resolved) for row in found.obstacles[:3]] == [
-        (1, "wheels only, as of the outcome", "source packages built in their own container", False),
-        (2, "source packages built in their own container", "thirty days after the outcome", False),
+        (1, "wheels only, as of the outcome", "source packages built in their own containers", False),
+        (2, "source packages built in their own containers", "thirty days after the outcome", False),
         (3, "thirty days after the outcome", "none left", False),
     ]
     tried = found.obstacles[3]
