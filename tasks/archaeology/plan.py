@@ -14,6 +14,7 @@ from blocks.recipe import Recipe
 from blocks.records import ReasonCode
 from blocks.trees import Tree
 from tasks.archaeology.manifests import Declared, fetchable, read_manifests, requirement_lines
+from tasks.archaeology.outside import ci_services
 from tasks.archaeology.pytest_config import PytestConfig, read_pytest_config
 from tasks.archaeology.python_names import Names, python_names
 from tasks.archaeology.stack import NoPlan
@@ -48,9 +49,8 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         return None
     names = python_names()
     automation = read_automation(solution, names)
-    allowed = runtimes(
-        (declared.requires_python, wanted.requires_python), (*wanted.pythons, *automation.pythons), as_of
-    )
+    named = (*wanted.pythons, *automation.pythons) or automation.image_pythons
+    allowed = runtimes((declared.requires_python, wanted.requires_python), named, as_of)
     if not allowed:
         return NoPlan(
             ReasonCode.RUNTIME_NOT_AVAILABLE,
@@ -83,7 +83,7 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         as_of=as_of,
         runtimes=allowed,
         modules=own_modules({**start, **solution}),
-        services=automation.services,
+        services=tuple(dict.fromkeys((*ci_services(solution), *automation.services))),
     )
 
 

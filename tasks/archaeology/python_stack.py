@@ -34,6 +34,11 @@ class PythonPlanned:
         """Local paths and addresses among the requirements, and what does not parse."""
         return self.plan.left_out
 
+    @property
+    def services(self) -> tuple[str, ...]:
+        """Of CI jobs and development containers."""
+        return self.plan.services
+
     def mend(self, fix: Fix) -> "PythonPlanned | None":
         """The plan with one fix of the table of remedies; None where it changes nothing."""
         amended = amend(self.plan, fix)
@@ -42,7 +47,7 @@ class PythonPlanned:
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Debian packages first, then try the ways to resolve in turn; the recipe says what was asked for in the end."""
         system = system_layer(bench, self.recipe, runtime_image)
-        before = _left_out(bench, system, self.plan.services)
+        before = _left_out(bench, system)
         found = resolve(
             bench.engine,
             bench.store,
@@ -100,10 +105,9 @@ class PythonStack:
         return PythonPlanned(planned) if isinstance(planned, Plan) else planned
 
 
-def _left_out(bench: Bench, system: System, services: Sequence[str]) -> Sequence[ObstacleRow]:
+def _left_out(bench: Bench, system: System) -> Sequence[ObstacleRow]:
     why = system.failure[-300:] or "Debian has no package of this name"
     symptoms = [f"{name}: {why}" for name in system.absent]
-    symptoms += [f"CI starts {name} beside the tests" for name in services]
     return [
         ObstacleRow(
             candidate_id=bench.candidate_id,

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from blocks import remembered
 from blocks.records import ObstacleRow, Phase, ReasonCode, Record
+from tasks.archaeology.outside import outside_needs
 from tasks.archaeology.rebuild import test_state
 from tasks.archaeology.remedies import Fix, Remedy, find_fixes, read_remedies
 from tasks.archaeology.stack import Bench, Mendable, Planned
@@ -105,6 +106,7 @@ def repair(bench: Bench, planned: Planned, states: States, repository: str) -> R
         if better:
             best, good = trial, made
     best = _replayed(work, best, good)
+    _note_outside(work, best)
     return Repaired(best, tuple(work.obstacles), tries, good)
 
 
@@ -136,6 +138,16 @@ def _replayed(work: _Workbench, trial: Trial, fixes: Sequence[Fix]) -> Trial:
         work.row("the recipe does not install a second time", "none left", MOST_ROUNDS + 1, resolved=False)
         return replace(trial, run=run, reason_code=ReasonCode.INSTALL_FAILED, failure=run.failure)
     return replace(trial, run=run)
+
+
+def _note_outside(work: _Workbench, trial: Trial) -> None:
+    """What the suite would need from outside: services of its CI, and what failing tests could not reach."""
+    services = trial.planned.services
+    for name in services:
+        symptom, remedy = f"CI starts {name} beside the tests", "not started here; tests that need it are in no set"
+        work.row(symptom, remedy, 1, resolved=False)
+    for need in outside_needs(trial.vector, services) if trial.vector else ():
+        work.row(need.symptom, need.remedy, 1, resolved=False)
 
 
 def _next(work: _Workbench, trial: Trial) -> tuple[Planned | None, list[Fix]]:

@@ -68,6 +68,11 @@ class Planned(Protocol):
         """What was declared and no index can serve."""
         ...
 
+    @property
+    def services(self) -> tuple[str, ...]:
+        """What CI starts beside the tests, with images where they are said. Nothing is started here."""
+        ...
+
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Resolve and download, with a network and without any code of the repository.
 

@@ -1,32 +1,38 @@
-"""What the project's own automation says of how it is tested, read as data: CI workflows, tox, nox, hatch, Dockerfiles.
+"""What the project's own automation says of how it is tested, read as data: CI files, tox, nox, hatch, images, guides.
 
-Sources: docs.github.com/actions/reference/workflow-syntax-for-github-actions; tox.wiki; nox.thea.codes; containers.dev.
+Sources: docs.github.com/actions/reference/workflow-syntax-for-github-actions; docs.gitlab.com/ci/yaml; docs.travis-ci.com;
+tox.wiki; nox.thea.codes; containers.dev.
 """
 
 import ast
 import configparser
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
-import yaml
-
 from blocks.records import Record
 from blocks.trees import Tree
 from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script
+from tasks.archaeology.devcontainer import read_devcontainers
+from tasks.archaeology.outside import read_yaml
 from tasks.archaeology.python_names import Names
 
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
 _DOCKERFILE = re.compile(r"^(\.devcontainer/|docker/|tests?/)?([\w-]+\.)?Dockerfile(\.(dev|test|tests|ci))?$")
-_DEVCONTAINER = (".devcontainer/devcontainer.json", ".devcontainer.json")
+_GUIDE = re.compile(
+    r"^(docs?/)?(readme|contributing|install(ation)?|develop(ment|ing|er)?|hacking|building)(\.(md|rst|txt))?$", re.I
+)
+_TOLD_APT = re.compile(
+    r"^[ \t>$#]*((?:sudo\s+)?(?:apt|apt-get|aptitude)\s[^\n]*?\binstall\b(?:[^\n\\]|\\\r?\n)*)", re.MULTILINE
+)
+_GITLAB = ".gitlab-ci.yml"
+_TRAVIS = ".travis.yml"
 _VERSION = re.compile(r"^(?:cpython-|python)?(3\.\d{1,2})(?:\.\d+|-dev)?$")
 _VARIABLES = frozenset(
     {"DJANGO_SETTINGS_MODULE", "TZ", "LANG", "LC_ALL", "MPLBACKEND", "QT_QPA_PLATFORM", "PYTHONUTF8"}
 )
 """Variables that decide what a test sees; everything else a job sets is about the job."""
 _MOST_BYTES = 200_000
-_MOST_NODES = 20_000
 
 
 class Automation(Record):
@@ -35,6 +41,8 @@ class Automation(Record):
     commands: Commands = Commands()
     pythons: tuple[str, ...] = ()
     """Minor versions that jobs with tests run on, as found."""
+    image_pythons: tuple[str, ...] = ()
+    """Minor versions of the project's own images and development containers: where nothing else names any."""
     environment: tuple[tuple[str, str], ...] = ()
     services: tuple[str, ...] = ()
     """Containers that jobs with tests start beside themselves."""
@@ -47,7 +55,9 @@ def read_automation(tree: Tree, names: Names) -> Automation:
         *_tox(tree, names),
         *_hatch(tree, names),
         *_nox(tree, names),
+        *_older(tree, names),
         *_images(tree, names),
+        *_guides(tree, names),
     ]
     commands = Commands()
     for part in parts:
@@ -58,6 +68,7 @@ def read_automation(tree: Tree, names: Names) -> Automation:
     return Automation(
         commands=commands,
         pythons=tuple(dict.fromkeys(version for part in parts for version in part.pythons)),
+        image_pythons=tuple(dict.fromkeys(version for part in parts for version in part.image_pythons)),
         environment=tuple(sorted(variables.items())),
         services=tuple(dict.fromkeys(service for part in parts for service in part.services)),
     )
@@ -66,7 +77,7 @@ def read_automation(tree: Tree, names: Names) -> Automation:
 def _workflows(tree: Tree, names: Names) -> Iterator[Automation]:
     for path in sorted(tree):
         if _WORKFLOW.match(path):
-            workflow = _yaml(_text(tree, path))
+            workflow = read_yaml(tree, path)
             for job in _mapping(_mapping(workflow).get("jobs")).values():
                 if (found := _job(_mapping(job), _mapping(workflow), names)) is not None:
                     yield found
@@ -88,7 +99,6 @@ def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names
         commands=read_script(script, names),
         pythons=_versions(told),
         environment=tuple(environment.items()),
-        services=tuple(_mapping(job.get("services"))),
     )
 
 
@@ -152,38 +162,70 @@ def _nox(tree: Tree, names: Names) -> Iterator[Automation]:
         yield Automation(commands=read_script("\n".join(lines), names), pythons=_versions(told))
 
 
-def _images(tree: Tree, names: Names) -> Iterator[Automation]:
-    """Debian packages of the project's own images; what else an image installs is about running it, not testing it."""
-    scripts = [
-        re.sub(r"^\s*RUN\s+(--\S+\s+)*", "", _text(tree, path), flags=re.MULTILINE)
-        for path in sorted(tree)
-        if _DOCKERFILE.match(path)
-    ]
-    for path in _DEVCONTAINER:
-        try:
-            document = json.loads(re.sub(r"^\s*//.*$", "", _text(tree, path), flags=re.MULTILINE))
-        except (ValueError, RecursionError):
-            continue
-        commands = (
-            _mapping(document).get(f"{moment}Command") for moment in ("onCreate", "updateContent", "postCreate")
+def _older(tree: Tree, names: Names) -> Iterator[Automation]:
+    """GitLab's jobs and Travis: scripts by name, versions by image or matrix."""
+    document = _mapping(read_yaml(tree, _GITLAB))
+    common = _script(document, "before_script")
+    for job in map(_mapping, document.values()):
+        script = "\n".join((common, _script(job, "before_script", "script")))
+        if RUNS_TESTS.search(_script(job, "script")):
+            image = job.get("image", document.get("image"))
+            told = image if isinstance(image, str) else _mapping(image).get("name")
+            variables = _variables(_mapping(job.get("variables", document.get("variables"))).items())
+            yield Automation(
+                commands=read_script(script, names), pythons=_image_versions(told), environment=tuple(variables)
+            )
+    travis = _mapping(read_yaml(tree, _TRAVIS))
+    script = _script(travis, "before_install", "install", "before_script", "script")
+    if RUNS_TESTS.search(_script(travis, "script")):
+        rows = [travis, *map(_mapping, _sequence(_mapping(travis.get("jobs", travis.get("matrix"))).get("include")))]
+        addons = _mapping(_mapping(travis.get("addons")).get("apt")).get("packages")
+        script += f"\napt-get install {' '.join(_lines(addons))}" if addons else ""
+        yield Automation(
+            commands=read_script(script, names),
+            pythons=_versions(row.get("python") for row in rows),
+            services=tuple(_lines(travis.get("services"))),
         )
-        scripts += [command for command in commands if isinstance(command, str)]
-    for script in scripts:
-        yield Automation(commands=Commands(system_packages=read_script(script, names).system_packages))
 
 
-def _yaml(text: str) -> object:
-    """A document of texts, lists and mappings: no types, so that 3.10 stays 3.10, and no anchors, which can multiply."""
-    if len(text) > _MOST_BYTES:
-        return None
-    try:
-        events = yaml.parse(text, Loader=yaml.BaseLoader)
-        for number, event in enumerate(events):
-            if number > _MOST_NODES or isinstance(event, yaml.AliasEvent):
-                return None
-        return yaml.load(text, Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
-        return None
+def _images(tree: Tree, names: Names) -> Iterator[Automation]:
+    """Debian packages and Python of the project's own images; what else an image installs is about running it."""
+    for path in sorted(tree):
+        if _DOCKERFILE.match(path):
+            text = _text(tree, path)
+            script = re.sub(r"^\s*RUN\s+(--\S+\s+)*", "", text, flags=re.MULTILINE)
+            froms = re.findall(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", text, re.MULTILINE | re.IGNORECASE)
+            yield Automation(
+                commands=Commands(system_packages=read_script(script, names).system_packages),
+                image_pythons=tuple(version for image in froms for version in _image_versions(image)),
+            )
+    told = read_devcontainers(tree)
+    script = f"{told.script}\napt-get install {' '.join(told.packages)}"
+    yield Automation(
+        commands=Commands(system_packages=read_script(script, names).system_packages),
+        image_pythons=_versions(told.versions_of("python")),
+        environment=tuple(_variables(told.variables)),
+        services=told.services,
+    )
+
+
+def _guides(tree: Tree, names: Names) -> Iterator[Automation]:
+    """Debian packages that README and its like tell people to install, in code blocks or behind a prompt."""
+    for path in sorted(tree):
+        if _GUIDE.match(path):
+            found = _TOLD_APT.findall(_text(tree, path))
+            script = "\n".join(line.replace("`", " ") for line in found)
+            yield Automation(commands=Commands(system_packages=read_script(script, names).system_packages))
+
+
+def _script(holder: Mapping[str, object], *keys: str) -> str:
+    return "\n".join(line for key in keys for line in _lines(holder.get(key)))
+
+
+def _image_versions(image: object) -> tuple[str, ...]:
+    """`python:3.11-slim`, also of a mirror; `cimg/python:3.11`."""
+    found = re.search(r"(?:^|/)python:(3\.\d{1,2})(?!\d)", image) if isinstance(image, str) else None
+    return (found[1],) if found else ()
 
 
 def _versions(values: Iterable[object]) -> tuple[str, ...]:

@@ -106,12 +106,13 @@ FILLER = "with open('/tmp/big', 'wb') as file:\n    while True: file.write(b'x' 
         ("socket.create_connection(('192.0.2.1', 80), 3)", "Network is unreachable"),
         ("setup(name='attrs', version='1.0')", "made a wheel of attrs"),
         ("setup(name='pot', version='2.0')", "made a wheel of pot 2.0"),
-        ("Path('/tmp/build/asked.json').mkdir(); os._exit(0)", "cannot be taken"),
+        ("Path('/tmp/build/asked.json').mkdir(); os._exit(0)", "left 0 wheels"),
+        ("subprocess.run(['rm', '-rf', '/tmp/build/out']); os._exit(0)", "cannot be taken"),
         ("Path('/tmp/build/out/pot-1.0-py3-none-any.whl').symlink_to('/etc/shadow'); os._exit(0)", "left 0 wheels"),
         ("os._exit(0)", "left 0 wheels"),
         ("Path('/tmp/build/asked.json').write_text('[\"setuptools<0\"]'); os._exit(0)", ""),
     ],
-    ids=["a full disk", "a fork bomb", "deaf", "memory", "network", "another's name", "another release", "a folder", "a link",
+    ids=["a full disk", "a fork bomb", "deaf", "memory", "network", "another's name", "another release", "a folder", "no folder", "a link",
          "nothing", "what nobody has"],
 )  # fmt: skip
 def test_builds_that_come_to_nothing(builder: WheelBuilder, setup: str, said: str) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from blocks.builder.debian_packages import fetch_debian
@@ -17,6 +17,7 @@ from tasks.archaeology.cpp.names import Names, asked_packages
 from tasks.archaeology.cpp.release import release_for
 from tasks.archaeology.cpp.systems import choose, describe
 from tasks.archaeology.cpp.text import CODE
+from tasks.archaeology.outside import ci_services
 from tasks.archaeology.remedies import Fix
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
@@ -38,6 +39,7 @@ class CppPlanned:
     """A planned C or C++ build. `recipe.requirements` are the names asked for."""
 
     recipe: Recipe
+    services: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -47,7 +49,7 @@ class CppPlanned:
     def mend(self, fix: Fix) -> "CppPlanned | None":
         """The plan with one fix of the table of remedies; None where it changes nothing."""
         recipe = amended(self.recipe, fix, Names())
-        return None if recipe is None else CppPlanned(recipe)
+        return None if recipe is None else replace(self, recipe=recipe)
 
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Ask apt; what it fetched goes to the package store, and a resolution that is known is not asked for again."""
@@ -104,7 +106,7 @@ class CppStack:
             runner="native",
             build=build,
         )
-        return CppPlanned(recipe)
+        return CppPlanned(recipe, ci_services(solution))
 
 
 def _union(start: Tree, solution: Tree) -> Mapping[str, File]:

@@ -17,6 +17,7 @@ from tasks.archaeology.node.manifests import Manifest, nearest, read_manifests
 from tasks.archaeology.node.sources import Sources, gather_sources
 from tasks.archaeology.node.suites import plan_testing
 from tasks.archaeology.node.versions import choose_node
+from tasks.archaeology.outside import ci_services
 from tasks.archaeology.remedies import Fix
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
@@ -33,6 +34,7 @@ class NodePlanned:
     sources: Sources
     manifests: Mapping[str, Manifest]
     """The solution's, by folder."""
+    services: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -110,7 +112,9 @@ class NodeStack:
             runner="node",
             node=NodeBuild(manager=manager.label, commands=testing.commands, suites=testing.suites),
         )
-        return NodePlanned(recipe, manager, gather_sources(start, solution, manager, manifests), manifests)
+        return NodePlanned(
+            recipe, manager, gather_sources(start, solution, manager, manifests), manifests, ci_services(solution)
+        )
 
 
 def _own(manifests: Mapping[str, Manifest]) -> tuple[str, ...]:

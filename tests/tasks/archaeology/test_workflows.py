@@ -43,7 +43,6 @@ def test_only_the_job_that_runs_tests_counts() -> None:
     found = read(**{".github/workflows/ci.yml": CI, ".github/workflows/docs.yaml": CI.replace("pytest", "sphinx")})
     assert found.pythons == ("3.9", "3.10", "3.13", "3.12"), "3.10 is no number"
     assert found.environment == (("TZ", "Asia/Tokyo"),)
-    assert found.services == ("db",)
     assert found.commands == Commands(
         system_packages=("libxml2-dev", "gettext"),
         requirements=("responses>=0.20", ".[test]"),
@@ -76,6 +75,59 @@ def test_the_other_places() -> None:
         test_files=("*tests.py",),
         from_root=True,
     )
+
+
+TRAVIS = """\
+language: python
+python: ["3.6", 3.10]
+services: [redis-server]
+addons: {apt: {packages: [libxml2-dev, python3-dev]}}
+install: pip install -r requirements/ci.txt responses
+script:
+- pytest --import-mode=importlib
+"""
+GITLAB = """\
+image: registry.example.org/library/python:3.11-slim
+before_script: [apt-get update && apt-get install -y libpq-dev]
+unit:
+  services: ["postgres:16", {name: "redis:7", alias: cache}]
+  variables: {TZ: Asia/Tokyo}
+  script: [pip install freezegun, python -m pytest]
+deploy: {script: [twine upload], image: "python:3.9"}
+"""
+README = """\
+# Kettle
+Use `apt install` with care: apt-get install is not for everyone.
+
+    $ sudo apt-get install -y libmagic1 \\
+        gettext
+
+```sh
+apt install graphviz && pip install kettle
+```
+"""
+
+
+def test_older_and_other_places() -> None:
+    travis = read(**{".travis.yml": TRAVIS})
+    assert (travis.pythons, travis.services) == (("3.6", "3.10"), ("redis-server",))
+    assert travis.commands == Commands(
+        system_packages=("libxml2-dev",),
+        requirements=("responses",),
+        requirement_files=("requirements/ci.txt",),
+        arguments=("--import-mode=importlib",),
+    )
+    gitlab = read(**{".gitlab-ci.yml": GITLAB})
+    assert (gitlab.pythons, gitlab.environment) == (("3.11",), (("TZ", "Asia/Tokyo"),))
+    assert gitlab.commands == Commands(system_packages=("libpq-dev",), requirements=("freezegun",), from_root=True)
+    assert read(**{"README.md": README}).commands == Commands(system_packages=("libmagic1", "gettext", "graphviz"))
+    assert read(**{"notes/README.md": README}) == Automation()
+
+
+def test_images_name_a_python_where_nothing_else_does() -> None:
+    found = read(Dockerfile="FROM --platform=x docker.io/library/python:3.9-slim AS base\nFROM node:18\nRUN true\n")
+    assert (found.pythons, found.image_pythons) == ((), ("3.9",))
+    assert read(Dockerfile="FROM mypython:3.9\n").image_pythons == ()
 
 
 BOMB = "a: &a [1,1]\n" + "\n".join(f"k{n}: &k{n} [*a,*a]" for n in range(50))
