@@ -108,6 +108,22 @@ class ReasonCode(StrEnum):
     CHANGE_TOO_LARGE = "change_too_large"
     CHANGE_NOT_SOURCE = "change_not_source"
     STEERING_TEXT = "steering_text"
+    PROJECT_TOY = "project_toy"
+    PROJECT_TOO_LARGE = "project_too_large"
+    MOSTLY_GENERATED = "mostly_generated"
+    NOT_IN_CONTAINER = "not_in_container"
+    """It needs a screen, a device, a live or paid service, or secrets."""
+    NOTHING_OBSERVABLE = "nothing_observable"
+    KNOWN_BENCHMARK = "known_benchmark"
+    DUPLICATE = "duplicate"
+    REVIEWED_OUT = "reviewed_out"
+    """A person turned it down."""
+    MODEL_UNAVAILABLE = "model_unavailable"
+    MODEL_NO_ANSWER = "model_no_answer"
+    """Refused, not of the type, endless, too long, or not recorded."""
+    MODEL_BUDGET = "model_budget"
+    MODEL_UNCITED = "model_uncited"
+    """Nothing the model cited is there."""
     # archaeology
     STACK_NOT_SUPPORTED = "stack_not_supported"
     RUNTIME_NOT_AVAILABLE = "runtime_not_available"
@@ -227,6 +243,16 @@ class RequirementRow(Row):
     """Step of the session the quote stands in; 0 is the first message."""
     kind: str
     """explicit, implied or regression."""
+    surface: str | None = None
+    """Where it can be observed, e.g. `call:boil`, `option:--color`, `exception:ValueError`; null where none is named."""
+    positive: str | None = None
+    """Words of the user (or a line of the repository) that say what should happen."""
+    negative: str | None = None
+    """Words of the user that say what must not, or wrongly does."""
+    precedent: str | None = None
+    """`path:line` of the start commit, where the repository asks for it; `quote` is that line then."""
+    added: bool = False
+    """Whether only a later turn asks for it."""
 
 
 class OutcomeRow(Row):
