@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from blocks.records import CandidateRow, ObstacleRow, Phase, ReasonCode
 
-_TAIL_LINES = 60
+_TAIL_LINES = 40
 _LONGEST_LINE = 400
 _LONGEST_HEADLINE = 300
-_CELL_COLUMNS, _CELL_LINES = 44, 6
+_CELL_COLUMNS, _CELL_LINES = 44, 4
 _ANSI = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
-_ERROR = re.compile(r"^(?:E\s+)?((?:[\w.]*(?:Error|Exception|Interrupt)\b|error\b|fatal\b|\S+: error:).*)", re.I)
+_ERROR = re.compile(
+    r"^(?:E\s+)?((?:[\w.]*(?:Error|Exception|Interrupt)\b|(?:error|fatal|cause):|\S+: (?:fatal )?error:|npm error ).*)"
+)
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ def log_description(place: LogPlace) -> str:
 
 
 def tail(log: str) -> str:
-    """The last lines, each of bounded length; says how many there are."""
-    lines = _plain(log).splitlines()
+    """The last lines that are not blank, each of bounded length; says how many there are before them."""
+    lines = [line.rstrip() for line in _plain(log).splitlines() if line.strip()]
     shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..." for line in lines[-_TAIL_LINES:]]
     left_out = len(lines) - len(shown)
     return "\n".join([*([f"... {left_out} lines before"] if left_out else []), *shown])
