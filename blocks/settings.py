@@ -5,6 +5,7 @@ Nested values use two underscores: `ENVMILL_S3__ENDPOINT_URL`. See docs/operator
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -69,9 +70,11 @@ class GateSettings(Section):
 
 
 class QualifySettings(Section):
-    """What the rule-based qualifiers ask for."""
+    """What the rule-based qualifiers ask for, and who judges after them."""
 
-    provider: str = "rules"
+    provider: Literal["rules", "litellm", "recorded"] = "rules"
+    """`rules`: no model; `litellm`: a model may doubt what the rules pass and decide where they are unsure; `recorded`:
+    the same from recorded answers."""
     licences: tuple[str, ...] = (
         "MIT",
         "Apache-2.0",
@@ -98,6 +101,50 @@ class QualifySettings(Section):
     max_changed_lines: int = 3000
 
 
+class Price(Section):
+    """USD per million tokens."""
+
+    prompt_usd: float = Field(ge=0)
+    completion_usd: float = Field(ge=0)
+
+
+class ModelSettings(Section):
+    """Which model judges where `qualify.provider` is not `rules`, and what it may take."""
+
+    model: str = ""
+    """As LiteLLM names it, e.g. `openai/...`, `anthropic/...`."""
+    fallbacks: tuple[str, ...] = ()
+    """Asked in turn where the model does not answer."""
+    api_base: str | None = None
+    api_key: SecretStr | None = None
+    """Unset: the variable that LiteLLM reads for the provider."""
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """For models that LiteLLM's own list lacks. A model without a price is not asked."""
+    temperature: float | None = None
+    structured: bool = True
+    """Tell the provider the schema of the answer; some cannot take it together with tools."""
+    timeout_sec: float = Field(default=180, gt=0)
+    """Of one call, from begin to end."""
+    attempts: int = Field(default=4, ge=1)
+    """Calls of one model for one answer, where they fail."""
+    backoff_sec: float = Field(default=1, ge=0)
+    """First wait between two of them; doubled each time, with jitter."""
+    max_wait_sec: float = Field(default=60, ge=0)
+    """Where a provider asks to wait longer (Retry-After), the next model is asked instead."""
+    in_flight: int = Field(default=50, ge=1)
+    """Calls at the same time."""
+    candidate_budget_usd: float = Field(default=1, ge=0)
+    run_budget_usd: float = Field(default=20, ge=0)
+    max_tokens: int = Field(default=3000, ge=1)
+    """Of one completion."""
+    turns: int = Field(default=10, ge=1)
+    """Completions of one verdict."""
+    tool_bytes: int = Field(default=120_000, ge=0)
+    """Of all tool results of one verdict."""
+    recorded: str = "data/recorded"
+    """Where `recorded` answers lie: a folder, or `lake:<prefix>`."""
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Relative paths are relative to the working directory."""
 
@@ -116,6 +163,7 @@ class Settings(BaseSettings):
     timeouts: TimeoutSettings = TimeoutSettings()
     gates: GateSettings = GateSettings()
     qualify: QualifySettings = QualifySettings()
+    models: ModelSettings = ModelSettings()
     prefect_api_url: str | None = None
     """A Prefect server that is already running; unset: PREFECT_API_URL, else one is started for the run."""
     log_url: str = "http://127.0.0.1:4201"

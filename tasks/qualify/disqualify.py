@@ -31,7 +31,7 @@ class DisqualifierEvidence(Record):
 def qualify_disqualifier(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
     """Collect the evidence and have it judged."""
     evidence = collect(session, repository, settings)
-    return reach(Qualifier.DISQUALIFIER, evidence, lambda: decide(evidence), settings)
+    return reach(Qualifier.DISQUALIFIER, evidence, lambda: decide(evidence))
 
 
 def collect(session: Session, repository: Repository, settings: QualifySettings) -> DisqualifierEvidence:

@@ -44,9 +44,9 @@ class JourneyEvidence(Record):
 
 def qualify_journey(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
     """Collect the evidence, with the requirement ledger, and have it judged."""
-    del repository
+    del repository, settings
     evidence = collect(session)
-    return reach(Qualifier.JOURNEY, evidence, lambda: decide(evidence), settings, requirements=requirements_of(session))
+    return reach(Qualifier.JOURNEY, evidence, lambda: decide(evidence), requirements=requirements_of(session))
 
 
 def collect(session: Session) -> JourneyEvidence:

@@ -53,13 +53,13 @@ class OriginEvidence(Record):
 def qualify_origin(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
     """Collect the evidence and have it judged."""
     evidence = collect(session, repository, settings)
-    return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings), settings, start=evidence.start)
+    return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings), start=evidence.start)
 
 
 def unreachable(error: RepositoryUnreachableError, settings: QualifySettings) -> Verdict:
     """The verdict where the repository cannot be read at all."""
     evidence = OriginEvidence(fault=str(error), licence_gate=settings.licence_gate)
-    return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings), settings)
+    return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings))
 
 
 def collect(session: Session, repository: Repository, settings: QualifySettings) -> OriginEvidence:

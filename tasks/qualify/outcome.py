@@ -48,7 +48,7 @@ def qualify_outcome(session: Session, repository: Repository, settings: QualifyS
         )
         for item in ranked[:KEPT]
     )
-    return reach(Qualifier.OUTCOME, evidence, lambda: decide(evidence), settings, outcomes=outcomes)
+    return reach(Qualifier.OUTCOME, evidence, lambda: decide(evidence), outcomes=outcomes)
 
 
 def collect(ranked: Sequence[Ranked], settings: QualifySettings) -> OutcomesEvidence:

@@ -1,9 +1,15 @@
-"""Qualify as a phase: one verdict per qualifier, each on its own; then they are put together and committed."""
+"""Qualify as a phase: one verdict per qualifier, each on its own; then they are put together and committed.
 
+A verdict lies in the lake as soon as it is there, below the phase run's own folder: what passes between the parts of the
+phase is which one is done, and settling reads them. Only the commit makes them count.
+"""
+
+import asyncio
 import time
 
-from blocks.chain import Chain
-from blocks.lake import PhaseWriter
+from blocks.chain import Chain, load_upstream
+from blocks.lake import PhaseKey, PhaseWriter
+from blocks.llm import opened
 from blocks.phases import Decision as PhaseDecision
 from blocks.phases import PhaseDefinition
 from blocks.records import Decision, Phase, Qualifier, ReasonCode, Record
@@ -13,8 +19,10 @@ from blocks.settings import Settings
 from blocks.start import START
 from blocks.workshop import Workshop
 from tasks.qualify.aggregate import QUALIFIERS, aggregate
+from tasks.qualify.judging import Case, judge_for, names_of
 from tasks.qualify.origin import unreachable
-from tasks.qualify.verdict import Judgement, Verdict, reach
+from tasks.qualify.start import placed
+from tasks.qualify.verdict import Judgement, Verdict, cost_rows, reach
 
 VERSION = 2
 
@@ -23,6 +31,8 @@ class Config(Record):
     """Settings that change a verdict."""
 
     provider: str
+    models: tuple[str, ...]
+    """Models, versions of prompts, limits; empty for `rules`."""
     licences: tuple[str, ...]
     licence_gate: bool
     window_days: int
@@ -50,43 +60,80 @@ class NoRepository(Record):
     fault: str
 
 
-def judge(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Timed:
-    """One qualifier's verdict. A repository that cannot be reached fails at origin and leaves the others unsure.
+def collect(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Case:
+    """One qualifier's evidence and the rule's verdict on it. A repository that cannot be reached fails at origin and leaves
+    the others unsure.
 
     Raises:
         TransientError: the repository's source did not answer this time.
     """
-    started = time.monotonic()
     session = chain.record(Phase.INGEST, "session.json", Session)
     settings = workshop.settings.qualify
     try:
-        verdict = QUALIFIERS[qualifier](
-            session, workshop.mirrors.open(session.repository, commit=session.start_commit), settings
-        )
+        repository = workshop.mirrors.open(session.repository, commit=session.start_commit)
+        verdict = QUALIFIERS[qualifier](session, repository, settings)
     except RepositoryUnreachableError as error:
         if qualifier is Qualifier.ORIGIN:
             verdict = unreachable(error, settings)
         else:
             evidence = NoRepository(repository=session.repository, fault=str(error))
-            verdict = reach(qualifier, evidence, lambda: _could_not_look(evidence.fault), settings)
-    return Timed(verdict=verdict, seconds=time.monotonic() - started)
+            verdict = reach(qualifier, evidence, lambda: _could_not_look(evidence.fault))
+        return Case(verdict, session, None, None)
+    start = repository.resolve(placed(session, repository).start_commit)
+    return Case(verdict, session, repository, start)
 
 
-def settle(writer: PhaseWriter, candidate_id: str, timed: list[Timed]) -> PhaseDecision:
-    """Put the verdicts together; write their rows, and where the candidate starts."""
+async def judge(workshop: Workshop, key: PhaseKey, qualifier: Qualifier) -> Decision:
+    """One qualifier's verdict, left in the lake. Blocking work is done in threads.
+
+    Raises:
+        TransientError: the repository's source did not answer this time.
+        PermanentError: a setting of the models is wrong.
+    """
+    started = time.monotonic()
+    chain = await asyncio.to_thread(load_upstream, workshop.store, key)
+    case = await asyncio.to_thread(collect, workshop, chain, qualifier)
+    with opened(workshop.settings.models) as run:
+        reviewer = judge_for(workshop.settings, run, workshop.store, key.candidate_id, key.input_key)
+        verdict = await reviewer.review(case)
+    timed = Timed(verdict=verdict, seconds=time.monotonic() - started)
+    writer = PhaseWriter(workshop.store, key)
+    await asyncio.to_thread(writer.record, _name(qualifier), timed)
+    return verdict.decision
+
+
+def settle(writer: PhaseWriter, candidate_id: str) -> PhaseDecision:
+    """Put the verdicts that lie in the lake together; write their rows, and where the candidate starts."""
+    timed = [_read(writer, qualifier) for qualifier in QUALIFIERS]
     verdicts = [one.verdict for one in timed]
     for start in (verdict.start for verdict in verdicts if verdict.start is not None):
         writer.record(START, start)
+    for one in timed:
+        writer.record(_name(one.verdict.qualifier), one)
     writer.rows([one.verdict.row(candidate_id, one.seconds) for one in timed])
     writer.rows([row for verdict in verdicts for row in verdict.requirement_rows(candidate_id)])
     writer.rows([row for verdict in verdicts for row in verdict.outcome_rows(candidate_id)])
+    writer.rows(cost_rows(candidate_id, verdicts))
     total = aggregate(verdicts)
     return PhaseDecision(outcome=total.outcome, reason_code=total.reason_code, message=total.message)
 
 
 def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> PhaseDecision:
-    """All four, one after the other: what the steps do side by side."""
-    return settle(writer, chain.candidate_id, [judge(workshop, chain, qualifier) for qualifier in QUALIFIERS])
+    """All four at the same time: what the steps do as runs of their own."""
+
+    async def all_four() -> None:
+        await asyncio.gather(*(judge(workshop, writer.key, qualifier) for qualifier in QUALIFIERS))
+
+    asyncio.run(all_four())
+    return settle(writer, chain.candidate_id)
+
+
+def _name(qualifier: Qualifier) -> str:
+    return f"verdicts/{qualifier.value}.json"
+
+
+def _read(writer: PhaseWriter, qualifier: Qualifier) -> Timed:
+    return Timed.model_validate_json(writer.store.get(writer.key.prefix + _name(qualifier)))
 
 
 def _could_not_look(fault: str) -> Judgement:
@@ -96,7 +143,8 @@ def _could_not_look(fault: str) -> Judgement:
 
 
 def _config(settings: Settings) -> Config:
-    return Config(**{name: getattr(settings.qualify, name) for name in Config.model_fields})
+    shared = {name: getattr(settings.qualify, name) for name in Config.model_fields if name != "models"}
+    return Config(models=names_of(settings.qualify, settings.models), **shared)
 
 
 def _read_from(settings: Settings, chain: Chain) -> ReadFrom | None:

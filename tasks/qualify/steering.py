@@ -53,5 +53,10 @@ def find_steering(session: Session) -> Steering:
     return Steering(direct=tuple(direct[:5]), override=tuple(override[:5]), shown=tuple(shown[:5]))
 
 
+def speaks_to_judge(text: str) -> bool:
+    """Whether a text talks to a judge, or tells a model what to say."""
+    return bool(_DIRECT.search(text[:_MAX_TEXT]) or _OVERRIDE.search(text[:_MAX_TEXT]))
+
+
 def _hits(pattern: re.Pattern[str], text: str, step: int) -> list[str]:
     return [f"{step}: {match[0][:_SHOWN]}" for match in pattern.finditer(text[:_MAX_TEXT])]

@@ -6,37 +6,32 @@ from datetime import UTC, datetime
 from prefect import task
 from prefect.runtime import flow_run
 
-from blocks.chain import load_upstream
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult
 from blocks.prefect_options import RETRY
-from blocks.records import Qualifier
+from blocks.records import Decision, Qualifier
 from blocks.work import perform_with
-from blocks.workshop import Workshop, open_workshop
-from tasks.qualify.phase import Timed, judge, settle
+from blocks.workshop import open_workshop
+from tasks.qualify.phase import judge, settle
 
 
 @task(task_run_name="{qualifier.value} {key.candidate_id}", **RETRY)
-async def ask_qualifier(key: PhaseKey, qualifier: Qualifier) -> Timed:
-    """One qualifier's verdict."""
-    return await asyncio.to_thread(_ask, key, qualifier, open_workshop(flow_run.id))
+async def ask_qualifier(key: PhaseKey, qualifier: Qualifier) -> Decision:
+    """One qualifier's verdict; it lies in the lake, only the decision is passed on."""
+    return await judge(open_workshop(flow_run.id), key, qualifier)
 
 
 @task(task_run_name="settle {key.candidate_id}", **RETRY)
-async def settle_verdicts(key: PhaseKey, timed: list[Timed], started_at: datetime) -> PhaseResult:
+async def settle_verdicts(key: PhaseKey, started_at: datetime) -> PhaseResult:
     """Commit the four verdicts and what follows from them."""
     workshop = open_workshop(flow_run.id)
     return await asyncio.to_thread(
-        perform_with, key, workshop, lambda _chain, writer: settle(writer, key.candidate_id, timed), started_at
+        perform_with, key, workshop, lambda _chain, writer: settle(writer, key.candidate_id), started_at
     )
 
 
 async def qualify_candidate(key: PhaseKey) -> PhaseResult:
     """The four at the same time, then the decision."""
     started_at = datetime.now(UTC)
-    timed = await asyncio.gather(*(ask_qualifier(key, qualifier) for qualifier in Qualifier))
-    return await settle_verdicts(key, list(timed), started_at)
-
-
-def _ask(key: PhaseKey, qualifier: Qualifier, workshop: Workshop) -> Timed:
-    return judge(workshop, load_upstream(workshop.store, key), qualifier)
+    await asyncio.gather(*(ask_qualifier(key, qualifier) for qualifier in Qualifier))
+    return await settle_verdicts(key, started_at)

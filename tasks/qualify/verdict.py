@@ -1,10 +1,18 @@
 """A qualifier's decision with its evidence, and the rows it gives to the catalog."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from blocks.llm import Question, judge_for
-from blocks.records import Decision, OutcomeRow, Qualifier, ReasonCode, Record, RequirementRow, VerdictRow
-from blocks.settings import QualifySettings
+from blocks.records import (
+    CostRow,
+    Decision,
+    OutcomeRow,
+    Phase,
+    Qualifier,
+    ReasonCode,
+    Record,
+    RequirementRow,
+    VerdictRow,
+)
 from blocks.start import Start
 
 
@@ -35,6 +43,18 @@ class RankedOutcome(Record):
     evidence: str
 
 
+class ModelUse(Record):
+    """What a model took for one verdict. `assumed_usd` is for calls whose bill nobody knows: as dear as they can be."""
+
+    calls: int
+    failed_calls: int
+    replayed: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    assumed_usd: float
+
+
 class Verdict(Record):
     """One qualifier's decision on one candidate, not yet tied to a candidate id."""
 
@@ -51,6 +71,10 @@ class Verdict(Record):
     outcomes: tuple[RankedOutcome, ...] = ()
     start: Start | None = None
     """Of origin: where the candidate starts; None where it cannot start."""
+    use: ModelUse | None = None
+    """None where no model was asked."""
+    transcript: str | None = None
+    """What was said between us and the model, a JSON array of messages."""
 
     def row(self, candidate_id: str, seconds: float) -> VerdictRow:
         """The row of `verdicts`."""
@@ -86,30 +110,40 @@ def reach(
     qualifier: Qualifier,
     evidence: Record,
     rule: Callable[[], Judgement],
-    settings: QualifySettings,
     *,
     requirements: tuple[Requirement, ...] = (),
     outcomes: tuple[RankedOutcome, ...] = (),
     start: Start | None = None,
 ) -> Verdict:
-    """Have the evidence judged.
-
-    Raises:
-        UsageError: the settings name a judge that is not there.
-    """
-    document = evidence.model_dump_json()
-    question = Question(
-        name=qualifier.value, task=f"Does the candidate pass the {qualifier} qualifier?", evidence=document
-    )
-    reply = judge_for(settings).ask(question, Judgement, rule)
+    """The verdict of the rule, with its evidence. A model may come after it: see `judging.py`."""
     return Verdict(
         qualifier=qualifier,
-        judge=reply.judge,
-        model=reply.model,
-        cost_usd=reply.cost_usd,
-        evidence=document,
+        judge="rules",
+        model=None,
+        cost_usd=0.0,
+        evidence=evidence.model_dump_json(),
         requirements=requirements,
         outcomes=outcomes,
         start=start,
-        **dict(reply.answer),
+        **dict(rule()),
     )
+
+
+def cost_rows(candidate_id: str, verdicts: Sequence[Verdict]) -> list[CostRow]:
+    """The rows of `costs`: money and tokens of all models together; none where none was asked."""
+    uses = [verdict.use for verdict in verdicts if verdict.use is not None]
+    if not uses:
+        return []
+    kinds = {
+        "model_usd": sum(use.usd for use in uses),
+        "model_usd_assumed": sum(use.assumed_usd for use in uses),
+        "model_calls": sum(use.calls for use in uses),
+        "model_failed_calls": sum(use.failed_calls for use in uses),
+        "model_replayed": sum(use.replayed for use in uses),
+        "model_prompt_tokens": sum(use.prompt_tokens for use in uses),
+        "model_completion_tokens": sum(use.completion_tokens for use in uses),
+    }
+    return [
+        CostRow(candidate_id=candidate_id, phase=Phase.QUALIFY, kind=kind, value=float(value))
+        for kind, value in kinds.items()
+    ]
