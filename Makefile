@@ -4,7 +4,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup venv demo test test-deep unit lint format lock bench peers clean
+.PHONY: help setup venv browser demo test test-deep unit lint format lock bench screenshots peers clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -15,10 +15,13 @@ setup: ## Virtual environment, container engine, images
 venv: ## The virtual environment alone
 	@setup/venv.sh
 
+browser: ## A browser for the tests of the UI; where there can be none, those are skipped
+	@setup/browser.sh >/dev/null || [ $$? -eq 3 ]
+
 demo: setup ## The whole pipeline on the sample contribution
 	$(BIN)/envmill demo
 
-test: setup ## The tests, but for the deep ones
+test: setup browser ## The tests, but for the deep ones
 	$(BIN)/pytest -m "not deep"
 
 test-deep: setup ## Tests that build many kinds of projects, and hostile ones
@@ -43,6 +46,9 @@ lock: venv ## Resolve pyproject.toml into requirements.lock, with hashes and wit
 
 bench: setup ## The benchmarks that need nothing but this machine (see docs/operators.md for those over the corpus)
 	$(BIN)/python -m bench.overhead
+
+screenshots: setup browser ## Renew docs/images: what a failed build looks like in the Prefect UI
+	ENVMILL_SCREENSHOTS=docs/images $(BIN)/pytest -q tests/flows/test_failed_build.py -k ui
 
 peers: ## The real tools that consume what is published, in their own environment
 	@setup/peers.sh

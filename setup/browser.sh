@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A browser without a window, for the tests that look at the Prefect UI as a person does: Debian's chromium-headless-shell
-# (or a Chromium that is there already), and a font. Prints its path. Exit code 3: none here, and it cannot be installed;
-# those tests are then skipped and say so.
+# (or a Chromium that is there already), and a font. Prints its path; with --find only looks. Exit code 3: none here, and it
+# cannot be installed; those tests are then skipped and say so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . setup/common.sh
@@ -22,6 +22,7 @@ install_browser() {
 }
 
 if find_browser; then exit 0; fi
+if [ "${1:-}" = --find ]; then missing "no Chromium on this machine; run setup/browser.sh"; fi
 can_install || missing "no Chromium on this machine; install one (Debian: as root, apt-get install chromium-headless-shell), or name yours in ENVMILL_BROWSER"
 install_browser || missing "Chromium could not be installed (apt-get); the tests of the UI are skipped"
 find_browser || missing "Chromium was installed and is not found; name it in ENVMILL_BROWSER"
