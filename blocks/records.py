@@ -197,8 +197,8 @@ class CandidateRow(Row):
     """Public identity, e.g. https://github.com/owner/name."""
     start_commit: str
     start_fidelity: float | None
-    """Share of the contents seen in the session that match the start commit, 0..1; 1.0 for a bare prompt; null where it
-    has not been measured."""
+    """Share of the contents seen in the session that match the start as rebuilt, 0..1; 1.0 for a bare prompt; null where
+    it has not been measured (the catalog's view takes it from the origin verdict)."""
     instruction: str
     language: str | None
     created_at: Moment
