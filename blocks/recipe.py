@@ -101,6 +101,16 @@ class Recipe(Record):
     """pip, for the published Dockerfile, where the runtime's own is too old for it (Python 3.9)."""
 
 
+class Vendored(Record):
+    """What a runtime image is made from beyond Debian's packages, for the published Dockerfile."""
+
+    packages: tuple[Package, ...] = ()
+
+
+RUNTIME = "runtime.json"
+"""Name of the object, a `Vendored`, that containerize leaves where there is any."""
+
+
 class Paths(Record):
     """Which paths are what: of the start tree and of the solution. Each sorted."""
 

@@ -7,7 +7,7 @@ from blocks.builder.debian_packages import ensure_debian_layer
 from blocks.builder.foundation import Installed
 from blocks.engine import Container, Engine
 from blocks.lake import ObjectStore
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.settings import Settings
 
 
@@ -39,3 +39,8 @@ class CppFoundation:
         """The wrappers first on the path, and what the tests need."""
         variables = {"PATH": f"{COMPILERS}:/usr/local/bin:/usr/bin:/bin", **dict(recipe.environment)}
         return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())
+
+    def vendored(self, engine: Engine, store: ObjectStore, recipe: Recipe, runtime_image: str) -> tuple[Package, ...]:
+        """Nothing: Debian has all of it."""
+        del engine, store, recipe, runtime_image
+        return ()

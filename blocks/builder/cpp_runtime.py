@@ -50,16 +50,25 @@ def ensure_native_runtime(engine: Engine, settings: Settings, release: str) -> s
     below = ensure_python_runtime(engine, settings, PYTHON_OF[release]) if release in PYTHON_OF else None
     if below is None:
         return None
-    wrapper = (Path(blocks.grader.__file__).parent / "inside_native" / "compiler.py").read_bytes()
+    wrapper = _wrapper()
     key = json.dumps([_VERSION, below, PACKAGES, _NAMES, hashlib.sha256(wrapper).hexdigest()])
     reference = f"envmill/native:{release}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     with locked("native-image"):
         if not engine.image_id(reference):
-            _build(engine, settings, release, below, reference, wrapper)
+            _build(engine, settings, release, below, reference)
     return reference
 
 
-def _build(engine: Engine, settings: Settings, release: str, below: str, reference: str, wrapper: bytes) -> None:
+def compiler_wrappers() -> dict[str, bytes]:
+    """The scripts of COMPILERS, by name."""
+    return dict.fromkeys(_NAMES, b"#!/usr/bin/python3 -ISB\n" + _wrapper())
+
+
+def _wrapper() -> bytes:
+    return (Path(blocks.grader.__file__).parent / "inside_native" / "compiler.py").read_bytes()
+
+
+def _build(engine: Engine, settings: Settings, release: str, below: str, reference: str) -> None:
     timeout_sec = settings.timeouts.fetch_sec
     with tempfile.TemporaryDirectory(prefix="envmill-apt-") as folder:
         spec = apt_spec(settings, below, Path(folder), deadline_sec=timeout_sec + 300, suite=release)
@@ -69,6 +78,6 @@ def _build(engine: Engine, settings: Settings, release: str, below: str, referen
             made = box.run(["mkdir", "-p", COMPILERS], timeout_sec=30)
             if not made.ok:
                 raise TransientError(f"making the image {reference}: {made.output[-500:]}")
-            for name in _NAMES:
-                box.put_file(f"{COMPILERS}/{name}", b"#!/usr/bin/python3 -ISB\n" + wrapper, mode=0o755)
+            for name, content in compiler_wrappers().items():
+                box.put_file(f"{COMPILERS}/{name}", content, mode=0o755)
             box.commit(reference, labels={"envmill.kind": "runtime"})

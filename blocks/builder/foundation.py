@@ -8,7 +8,7 @@ from typing import Protocol
 
 from blocks.engine import Container, Engine
 from blocks.lake import ObjectStore
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.settings import Settings
 
 
@@ -50,4 +50,8 @@ class Foundation(Protocol):
 
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """Lines of Dockerfile syntax (`ENV ...`) that the environment image carries."""
+        ...
+
+    def vendored(self, engine: Engine, store: ObjectStore, recipe: Recipe, runtime_image: str) -> tuple[Package, ...]:
+        """What the runtime is made from that Debian does not have, kept in the package store."""
         ...

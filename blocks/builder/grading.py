@@ -1,9 +1,10 @@
 """One verdict: a submission in a fresh container from the pristine environment image, decided by the published grader."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from blocks.builder.places import AGENT_UID, TESTS, VERDICT, WORKSPACE
 from blocks.engine import ContainerSpec, Engine, Role
@@ -26,6 +27,10 @@ class Verdict:
     reasons: tuple[str, ...]
     seconds: float
     log: str
+    sentinels: Mapping[str, str] = field(default_factory=dict)
+    """What had to fail, and how it ended."""
+    silent_files: tuple[str, ...] = ()
+    """Test files whose planted tests did not all fail."""
 
 
 def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_sec: int) -> Verdict:
@@ -60,17 +65,34 @@ def grade(engine: Engine, image: str, submission: Tree, tests: Tree, *, timeout_
             empty = TestVector(results={}, complete=False, timed_out=done.timed_out, log_tail=done.output[-8000:])
             return Verdict(0.0, empty, ("the container ran out of time, memory or disk",), seconds, done.output)
         raise PermanentError(f"the grader ended with {done.exit_code} and left no details: {done.output[-1500:]}")
-    vector, reasons = _details(details)
+    told = _details(details)
+    vector, reasons = told.vector, told.reasons
     if reward is None:
         raise TransientError(f"grading in {image} gave no reward ({', '.join(reasons)}): {done.output[-1000:]}")
-    return Verdict(_Reward.model_validate_json(reward).reward, vector, reasons, seconds, done.output)
+    return Verdict(
+        _Reward.model_validate_json(reward).reward,
+        vector,
+        reasons,
+        seconds,
+        done.output,
+        told.sentinels,
+        told.silent_files,
+    )
 
 
-def _details(content: bytes) -> tuple[TestVector, tuple[str, ...]]:
-    document = TypeAdapter(dict[str, object]).validate_json(content)
+class _Details(BaseModel):
+    """What is read of details.json; it says more, for people."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    vector: TestVector = TestVector(results={}, complete=False)
+    reasons: tuple[str, ...] = ()
+    sentinels: dict[str, str] = {}
+    silent_files: tuple[str, ...] = ()
+
+
+def _details(content: bytes) -> _Details:
     try:
-        vector = TestVector.model_validate(document.get("vector") or {"results": {}, "complete": False})
-        reasons = TypeAdapter(tuple[str, ...]).validate_python(document.get("reasons", ()))
+        return _Details.model_validate_json(content)
     except ValidationError as error:
         raise PermanentError(f"the grader's details.json is not what it should be: {error}") from None
-    return vector, reasons

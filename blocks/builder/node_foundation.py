@@ -3,13 +3,14 @@
 import shlex
 
 from blocks.builder.foundation import Installed
+from blocks.builder.node_archive import keep_node_runtime
 from blocks.builder.node_layer import ensure_node_layer
 from blocks.builder.node_places import DEPENDENCIES
 from blocks.builder.places import AGENT_USER, WORKSPACE
 from blocks.engine import Container, Engine, Role
 from blocks.engine.node_runtime import ensure_node_runtime
 from blocks.lake import ObjectStore
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.settings import Settings
 
 _LINK = f"""
@@ -70,3 +71,7 @@ class NodeFoundation:
         path = f"{WORKSPACE}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "npm_config_offline": "true", **dict(recipe.environment)}
         return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())
+
+    def vendored(self, engine: Engine, store: ObjectStore, recipe: Recipe, runtime_image: str) -> tuple[Package, ...]:
+        """Node.js itself, with npm."""
+        return (keep_node_runtime(engine, store, recipe.runtime, runtime_image),)

@@ -13,18 +13,23 @@ from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
 LAYER_VERSION = 1
-_ENTRIES = {
+ENTRIES = {
     "pnpm": ("bin/pnpm.cjs", "bin/pnpm.mjs"),
     "yarn": ("bin/yarn.js",),
     "berry": ("bin/yarn.js",),
     "bun": ("bin/bun",),
 }
 _COMMANDS = {"berry": "yarn"}
-_NODE_GYP = "/usr/local/lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js"
+NODE_GYP = "/usr/local/lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js"
 _COMPILE = f"""
-cd "$1" && if grep -q '"install"[[:space:]]*:' package.json; then npm run install; else node {_NODE_GYP} rebuild; fi
+cd "$1" && if grep -q '"install"[[:space:]]*:' package.json; then npm run install; else node {NODE_GYP} rebuild; fi
 """
 """What npm does for a package that has a binding.gyp: its own install script, else node-gyp."""
+
+
+def command_of(manager: str) -> str:
+    """Name of a manager's command."""
+    return _COMMANDS.get(manager, manager)
 
 
 def node_layer_reference(recipe: Recipe, runtime_image: str) -> str:
@@ -73,13 +78,13 @@ def install_manager(box: Container, name: str, archive: bytes) -> None:
     folder = f"{NODE_TOOLS}/{name}"
     _run(box, ["mkdir", "-p", folder])
     box.put_archive(archive, folder)
-    for entry in _ENTRIES[name]:
+    for entry in ENTRIES[name]:
         path = f"{folder}/package/{entry}"
         if box.run(["test", "-f", path], timeout_sec=30).ok:
             _run(box, ["chmod", "755", path])
-            _run(box, ["ln", "-sfn", path, f"/usr/local/bin/{_COMMANDS.get(name, name)}"])
+            _run(box, ["ln", "-sfn", path, f"/usr/local/bin/{command_of(name)}"])
             return
-    raise PermanentError(f"the package of {name} holds none of {', '.join(_ENTRIES[name])}")
+    raise PermanentError(f"the package of {name} holds none of {', '.join(ENTRIES[name])}")
 
 
 def _compile(box: Container, recipe: Recipe, timeout_sec: int) -> None:

@@ -9,7 +9,7 @@ from blocks.builder.places import VENV
 from blocks.builder.project import install_develop, install_editable, install_path
 from blocks.engine import Container, Engine, ensure_python_runtime
 from blocks.lake import ObjectStore
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.settings import Settings
 
 
@@ -75,3 +75,8 @@ class PythonFoundation:
         path = f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", **dict(recipe.environment)}
         return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())
+
+    def vendored(self, engine: Engine, store: ObjectStore, recipe: Recipe, runtime_image: str) -> tuple[Package, ...]:
+        """Nothing: Debian has all of it."""
+        del engine, store, recipe, runtime_image
+        return ()

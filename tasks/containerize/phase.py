@@ -6,7 +6,7 @@ from blocks.builder.foundations import foundation_of
 from blocks.chain import Chain
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
-from blocks.recipe import Recipe
+from blocks.recipe import RUNTIME, Recipe, Vendored
 from blocks.records import EnvironmentRow, Outcome, Phase, ReasonCode, ReconstructionRow
 from blocks.settings import Settings
 from blocks.trees import Tree, pack
@@ -16,7 +16,7 @@ from tasks.containerize.leaks import LeakHit, scan_text
 from tasks.containerize.scan import scan_image
 from tasks.containerize.seal import Sealed, seal
 
-VERSION = 2
+VERSION = 3
 
 
 def environment_id(repository: str, candidate_id: str) -> str:
@@ -53,6 +53,8 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     prints = _prints(chain, start)
     hits = _scan(workshop, chain, built, prints, recipe, start, runtime_image)
     writer.object("workspace.tar", pack(built.workspace))
+    if runtime := foundation_of(recipe).vendored(workshop.engine, workshop.store, recipe, runtime_image):
+        writer.record(RUNTIME, Vendored(packages=runtime))
     writer.object("leaks.json", "[" + ",".join(hit.model_dump_json() for hit in hits) + "]")
     engine = workshop.engine
     row = EnvironmentRow(

@@ -29,7 +29,7 @@ def harbor_task(member: Member, package: PackageLoader, organisation: str) -> di
     if "test.sh" not in member.tests:
         raise TaskUnpublishableError(f"candidate {member.candidate.candidate_id}: tests/test.sh is missing")
     parts = {
-        "environment": environment_files(member.recipe, member.start, _checked(package)),
+        "environment": environment_files(member.recipe, member.start, _checked(package), member.runtime),
         "solution": solution_files(member.start, member.solution),
         "tests": _without_bytecode(member.tests),
     }

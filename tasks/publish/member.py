@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blocks.errors import PermanentError
-from blocks.recipe import Recipe
+from blocks.recipe import Package, Recipe
 from blocks.records import CandidateRow, EnvironmentRow, ReconstructionRow, RolloutRow, VerifierRow
 from blocks.trees import Tree
 
@@ -35,6 +35,8 @@ class Member:
     timeout_sec: int
     """Deadline of one whole grading (`[verifier].timeout_sec`)."""
     agent_timeout_sec: int = 1800
+    runtime: tuple[Package, ...] = ()
+    """What the runtime is made from, where Debian does not have it."""
     trajectories: Mapping[str, bytes] = field(default_factory=dict)
     """Agent name to the ATIF JSON of its rollout."""
     cpus: int = 2

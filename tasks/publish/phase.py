@@ -12,7 +12,7 @@ from blocks.errors import PermanentError
 from blocks.lake import ObjectStore, PhaseKey, PhaseWriter, commit_phase, find_manifest
 from blocks.lake.commit import input_key
 from blocks.phases import PhaseResult, result_of
-from blocks.recipe import Package, Recipe
+from blocks.recipe import RUNTIME, Package, Recipe, Vendored
 from blocks.records import (
     CandidateRow,
     EnvironmentRow,
@@ -37,7 +37,7 @@ from tasks.publish.numbers import card_numbers
 from tasks.publish.release import Release, release
 from tasks.publish.write import place_release
 
-VERSION = 1
+VERSION = 2
 REPLAY = "replay"
 """The rollout whose trajectory is the contributed session itself."""
 PUBLISH_TRACE = "publish_trace"
@@ -136,6 +136,7 @@ def member_of(chain: Chain, settings: Settings) -> Member:
         start=chain.tree(Phase.ARCHAEOLOGY, "start.tar"),
         solution=chain.tree(Phase.ARCHAEOLOGY, "solution.tar"),
         tests=chain.tree(Phase.SYNTHESIS, "tests.tar"),
+        runtime=runtime_of(chain),
         licence=licence_of(chain),
         timeout_sec=settings.timeouts.tests_sec + 120,
         agent_timeout_sec=settings.timeouts.agent_sec,
@@ -147,6 +148,13 @@ def member_of(chain: Chain, settings: Settings) -> Member:
         cpus=max(1, int(settings.engine.cpus)),
         memory_mb=settings.engine.memory_mb,
     )
+
+
+def runtime_of(chain: Chain) -> tuple[Package, ...]:
+    """What the environment's runtime is made from, where Debian does not have it."""
+    if not chain.has(Phase.CONTAINERIZE, RUNTIME):
+        return ()
+    return chain.record(Phase.CONTAINERIZE, RUNTIME, Vendored).packages
 
 
 def licence_of(chain: Chain) -> str:
@@ -162,13 +170,18 @@ def licence_of(chain: Chain) -> str:
 
 def package_loader(store: ObjectStore, members: Sequence[Member]) -> PackageLoader:
     """Gives the bytes of a vendored package by its hash."""
-    known: dict[str, Package] = {package.sha256: package for member in members for package in member.recipe.packages}
+    known: dict[str, Package] = {package.sha256: package for member in members for package in _packages(member)}
 
     def load(sha256: str, filename: str) -> bytes:
         del filename
         return load_package(store, known[sha256])
 
     return load
+
+
+def _packages(member: Member) -> tuple[Package, ...]:
+    installer = (member.recipe.installer,) if member.recipe.installer else ()
+    return (*member.recipe.packages, *installer, *member.runtime)
 
 
 def _chain(store: ObjectStore, key: PhaseKey) -> Chain:

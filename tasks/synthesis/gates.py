@@ -13,7 +13,8 @@ from blocks.settings import GateSettings
 from blocks.trees import Tree, overlay
 from blocks.vectors import StateComparison, TestStatus, TestVector
 from tasks.synthesis.hunks import Hunk, hunks
-from tasks.synthesis.suite import Ingredients, Suite, build_suite
+from tasks.synthesis.ingredients import Ingredients
+from tasks.synthesis.suite import Suite, build_suite
 
 MAX_ROUNDS = 3
 

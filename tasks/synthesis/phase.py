@@ -4,7 +4,6 @@ import hashlib
 
 from blocks.builder.grading import Verdict, grade
 from blocks.chain import Chain
-from blocks.grader.spec import RUNNERS
 from blocks.lake import PhaseWriter
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths, Recipe
@@ -23,10 +22,12 @@ from blocks.settings import Settings
 from blocks.trees import Tree, digest, pack
 from blocks.vectors import StateComparison
 from blocks.workshop import Workshop
+from tasks.synthesis.calibrate import calibrate, sentinels_said
 from tasks.synthesis.gates import Card, Run, measure
-from tasks.synthesis.suite import Ingredients, Suite, open_paths
+from tasks.synthesis.ingredients import Ingredients
+from tasks.synthesis.suite import Suite, open_paths
 
-VERSION = 1
+VERSION = 2
 
 
 class Config(Record):
@@ -44,25 +45,20 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     environment = chain.row(Phase.CONTAINERIZE, EnvironmentRow)
     compared = chain.record(Phase.ARCHAEOLOGY, "comparison.json", StateComparison)
     ingredients = gather(chain, workshop.settings.timeouts.tests_sec)
-    if ingredients.recipe.runner not in RUNNERS:
-        return Decision(
-            outcome=Outcome.REJECTED,
-            reason_code=ReasonCode.RUNNER_NOT_SUPPORTED,
-            message=f"both states are built and tested, but this version cannot grade tests of runner "
-            f"{ingredients.recipe.runner!r} (it has {', '.join(RUNNERS)}): that comes with the verifiers of more stacks",
-        )
 
     def one(suite: Suite, workspace: Tree) -> Verdict:
         return grade(
             workshop.engine, environment.image, workspace, suite.tests, timeout_sec=workshop.settings.timeouts.tests_sec
         )
 
+    ingredients = calibrate(ingredients, compared, one)
     card = measure(ingredients, compared, workshop.settings.gates, one)
     row = _card_row(card, environment, chain.candidate_id)
     _write(writer, chain, card, row, workshop.engine_costs(chain.candidate_id, Phase.SYNTHESIS))
     outcome = Outcome.PASSED if card.reason_code is ReasonCode.OK else Outcome.REJECTED
     noticed = f", {row.hunks_detected} of {row.hunks_required} hunks noticed" if row.hunks_required is not None else ""
-    return Decision(outcome=outcome, reason_code=card.reason_code, message=card.message + noticed)
+    said = card.message + noticed + sentinels_said(card.suite)
+    return Decision(outcome=outcome, reason_code=card.reason_code, message=said)
 
 
 def gather(chain: Chain, timeout_sec: int) -> Ingredients:
@@ -82,6 +78,7 @@ def gather(chain: Chain, timeout_sec: int) -> Ingredients:
         open_paths=open_paths(paths.configuration_paths),
         recipe=recipe,
         timeout_sec=timeout_sec,
+        pristine=frozenset(start),
     )
 
 

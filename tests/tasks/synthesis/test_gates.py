@@ -11,7 +11,8 @@ from blocks.settings import GateSettings
 from blocks.trees import Tree
 from blocks.vectors import StateComparison, TestResult, TestStatus, TestVector
 from tasks.synthesis.gates import Card, deviations, measure
-from tasks.synthesis.suite import Ingredients, Suite
+from tasks.synthesis.ingredients import Ingredients
+from tasks.synthesis.suite import Suite
 from tests.trees import tree
 
 FIX, FIX2 = "tests/test_a.py::test_fix", "tests/test_a.py::test_fix2"

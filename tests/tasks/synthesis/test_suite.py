@@ -7,7 +7,8 @@ from blocks.grader.spec import GraderSpec
 from blocks.recipe import Recipe
 from blocks.trees import File
 from blocks.vectors import StateComparison
-from tasks.synthesis.suite import Ingredients, build_suite, open_paths
+from tasks.synthesis.ingredients import Ingredients
+from tasks.synthesis.suite import build_suite, open_paths
 from tests.trees import tree
 
 START = {
