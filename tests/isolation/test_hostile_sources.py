@@ -112,7 +112,7 @@ FILLER = "with open('/tmp/big', 'wb') as file:\n    while True: file.write(b'x' 
         ("os._exit(0)", "left 0 wheels"),
         ("Path('/tmp/build/asked.json').write_text('[\"setuptools<0\"]'); os._exit(0)", ""),
     ],
-    ids=["a full disk", "a fork bomb", "deaf", "memory", "network", "another's name", "another release", "a folder", "no folder", "a link",
+    ids=["disk", "forks", "deaf", "memory", "network", "another's name", "another release", "a folder", "no folder", "a link",
          "nothing", "what nobody has"],
 )  # fmt: skip
 def test_builds_that_come_to_nothing(builder: WheelBuilder, setup: str, said: str) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -14,6 +14,7 @@ from blocks.records import ObstacleRow, Phase, ReasonCode, Record
 from blocks.trees import File, Tree
 from tasks.archaeology.cpp.amend import amended
 from tasks.archaeology.cpp.names import Names, asked_packages
+from tasks.archaeology.cpp.own import is_own, own_names, without_own
 from tasks.archaeology.cpp.release import release_for
 from tasks.archaeology.cpp.systems import choose, describe
 from tasks.archaeology.cpp.text import CODE
@@ -40,11 +41,15 @@ class CppPlanned:
 
     recipe: Recipe
     services: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    """What the project is called: Debian's releases of it are never fetched, whoever asks for them."""
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Nothing is left out before apt says so."""
-        return ()
+        """Debian's own releases of the project; more is left out when apt says so."""
+        return tuple(
+            f"{name}, a release of the project itself" for name in self.recipe.requirements if is_own(name, self.own)
+        )
 
     def mend(self, fix: Fix) -> "CppPlanned | None":
         """The plan with one fix of the table of remedies; None where it changes nothing."""
@@ -53,13 +58,12 @@ class CppPlanned:
 
     def fetch(self, bench: Bench, runtime_image: str) -> Fetched:
         """Ask apt; what it fetched goes to the package store, and a resolution that is known is not asked for again."""
-        key = _key(runtime_image, self.recipe.requirements)
+        wanted = without_own(self.recipe.requirements, self.own)
+        key = _key(runtime_image, wanted)
         try:
             found = DebianResolution.model_validate_json(bench.store.get(key))
         except ObjectMissingError:
-            told = fetch_debian(
-                bench.engine, bench.store, bench.settings, runtime_image, self.recipe.runtime, self.recipe.requirements
-            )
+            told = fetch_debian(bench.engine, bench.store, bench.settings, runtime_image, self.recipe.runtime, wanted)
             if told.failure:
                 return Fetched(None, (), told.failure, told.failure)
             found = DebianResolution(packages=told.packages, absent=told.absent)
@@ -68,10 +72,14 @@ class CppPlanned:
             update={
                 "packages": found.packages,
                 "system_packages": tuple(f"{package.name}={package.version}" for package in found.packages),
-                "requirements": tuple(name for name in self.recipe.requirements if name not in found.absent),
+                "requirements": tuple(name for name in wanted if name not in found.absent),
             }
         )
-        return Fetched(recipe, tuple(_obstacles(bench, self.recipe.runtime, found.absent)))
+        brought = [package.name for package in found.packages if is_own(package.name, self.own)]
+        if any(name.endswith(("-dev", "-source")) for name in brought):
+            return Fetched(None, (), failure := _brings(brought), failure)
+        obstacles = _obstacles(bench, self.recipe.runtime, found.absent, brought)
+        return Fetched(recipe, tuple(obstacles))
 
 
 class CppStack:
@@ -106,7 +114,14 @@ class CppStack:
             runner="native",
             build=build,
         )
-        return CppPlanned(recipe, ci_services(solution))
+        return CppPlanned(recipe, ci_services(solution), own_names(solution))
+
+
+def _brings(names: Sequence[str]) -> str:
+    return (
+        f"what the tests need brings Debian's own release of the project along ({', '.join(names)}), which may hold the "
+        "solution"
+    )
 
 
 def _union(start: Tree, solution: Tree) -> Mapping[str, File]:
@@ -126,15 +141,17 @@ def _key(runtime_image: str, names: tuple[str, ...]) -> str:
     return f"resolutions/{hashlib.sha256(parts.encode()).hexdigest()[:32]}.json"
 
 
-def _obstacles(bench: Bench, release: str, absent: tuple[str, ...]) -> list[ObstacleRow]:
+def _obstacles(bench: Bench, release: str, absent: Sequence[str], brought: Sequence[str]) -> list[ObstacleRow]:
+    told = [(f"{release} has no package {name}", "left out") for name in absent]
+    told += [(_brings([name]), "it stays: compiled, and without what one builds with it") for name in brought]
     return [
         ObstacleRow(
             candidate_id=bench.candidate_id,
             phase=Phase.ARCHAEOLOGY,
             attempt=number,
-            symptom=f"{release} has no package {name}",
-            remedy="left out",
+            symptom=symptom,
+            remedy=remedy,
             resolved=False,
         )
-        for number, name in enumerate(absent, start=1)
+        for number, (symptom, remedy) in enumerate(told, start=1)
     ]

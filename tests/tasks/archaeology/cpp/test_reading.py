@@ -6,6 +6,7 @@ import pytest
 
 from blocks.recipe import NativeBuild, Recipe
 from tasks.archaeology.cpp.names import Names, asked_packages
+from tasks.archaeology.cpp.own import is_own, own_names, without_own
 from tasks.archaeology.cpp.release import release_for
 from tasks.archaeology.cpp.stack import CppPlanned, CppStack
 from tasks.archaeology.cpp.systems import choose, describe, is_test_option, make_targets
@@ -109,6 +110,39 @@ def test_a_submodule_that_is_there_needs_no_stand_in_and_its_tests_are_not_ours(
     assert "googletest" not in packages
     assert "-DKETTLE_BUILD_TESTS=ON" in build.options
     assert not any("gtest_build_tests" in option for option in build.options)
+
+
+@pytest.mark.parametrize(
+    ("project", "theirs", "others"),
+    [
+        ("project(fmt CXX)", ["libfmt-dev", "libfmt9", "fmt"], ["libfmtlog-dev", "libfm4", "googletest"]),
+        ('project( "zlib" )', ["zlib1g-dev", "zlib1g"], ["libz3-dev", "lib32z1"]),
+        ("project(x264)", ["libx264-164", "libx264-dev=2:0.164", "x264"], ["libx11-dev", "libx265-199"]),
+        ("project(nlohmann_json)", ["nlohmann-json3-dev"], ["libjson-c-dev"]),
+        ("project(libpng)", ["libpng16-16", "libpng-dev", "libpng-tools"], ["zlib1g-dev"]),
+        ("project(tests)\n# project(fmt)", [], ["libfmt-dev", "libtests-perl"]),
+    ],
+)
+def test_the_projects_own_releases_are_known(project: str, theirs: list[str], others: list[str]) -> None:
+    own = own_names(tree({"CMakeLists.txt": project, "extern/fmt/CMakeLists.txt": "project(other)"}))
+    assert [name for name in theirs if not is_own(name, own)] == []
+    assert [name for name in others if is_own(name, own)] == []
+    assert without_own([*theirs, *others], own) == tuple(others)
+
+
+def test_the_projects_own_release_is_asked_of_nobody() -> None:
+    """CI installs it to compare with; as a dependency it may be the solution."""
+    files = {
+        "CMakeLists.txt": "project(kettle C)\nenable_testing()\nadd_test(NAME a COMMAND a)\nfind_package(ZLIB)\n",
+        "kettle.c": "", "tests/a.c": "",
+        ".github/workflows/ci.yml": "- run: sudo apt-get install libkettle-dev kettle-tools libpng-dev\n",
+    }  # fmt: skip
+    planned = CppStack().plan(tree(files), tree(files), Facts(THEN, None, ("tests/a.c",)))
+    assert isinstance(planned, CppPlanned)
+    assert planned.left_out == tuple(
+        f"{name}, a release of the project itself" for name in ("kettle-tools", "libkettle-dev")
+    )
+    assert set(without_own(planned.recipe.requirements, planned.own)) >= {"libpng-dev", "zlib1g-dev"}
 
 
 def test_the_release_goes_with_the_date_unless_tools_must_be_newer() -> None:

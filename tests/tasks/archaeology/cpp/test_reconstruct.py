@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from blocks.engine import Engine
+from blocks.engine import Container, ContainerSpec, Engine, Network, Role
 from blocks.lake import open_store
 from blocks.records import FailureKind, Outcome
 from blocks.settings import GateSettings, Settings
+from blocks.trees import Tree
 from blocks.vectors import TestVector
 from tasks.archaeology.reconstruct import Reconstruction, reconstruct
 from tests.tasks.archaeology.cpp import projects
@@ -101,3 +102,41 @@ def test_autotools(dig: Dig) -> None:
     found = dig(projects.autotools())
     assert sets(found) == (("test_boils",), ("test_nothing",), ("test_as_ever",))
     assert kinds(found.after) == {"test_as_ever": FailureKind.ASSERTION, "test_crashes": FailureKind.ASSERTION}
+
+
+REACHES = """\
+file(DOWNLOAD http://192.0.2.1/x ${CMAKE_BINARY_DIR}/x STATUS told TIMEOUT 3)
+list(GET told 0 code)
+if(code EQUAL 0)
+  message(FATAL_ERROR "the build has a network")
+endif()
+"""
+
+
+def test_what_a_build_would_fetch_it_does_not_get(dig: Dig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fetch container is given names of Debian packages and no file; what builds and tests has no network."""
+    seen: list[tuple[ContainerSpec, list[str]]] = []
+    start = Engine.container
+
+    def container(self: Engine, spec: ContainerSpec) -> Container:
+        box, put = start(self, spec), list[str]()
+        seen.append((spec, put))
+        write = box.put_tree
+
+        def put_tree(files: Tree, dest: str, *, uid: int = 0, gid: int = 0) -> None:
+            put.extend(files)
+            write(files, dest, uid=uid, gid=gid)
+
+        setattr(box, "put_tree", put_tree)  # noqa: B010 - mypy refuses to assign to a method
+        return box
+
+    monkeypatch.setattr(Engine, "container", container)
+    plain = projects.cmake_plain()
+    lists = f"{plain.start['CMakeLists.txt']}\n{REACHES}"
+    found = dig(Project({**plain.start, "CMakeLists.txt": lists}, plain.change))
+    assert sets(found) == (("test_boils",), ("test_nothing",), ("test_as_ever",))
+    for spec, put in seen:
+        if spec.network is not Network.NONE:
+            assert spec.role is Role.FETCH and put == []
+        if "CMakeLists.txt" in put:
+            assert (spec.role, spec.user) == (Role.SUBJECT, "agent")
