@@ -90,17 +90,21 @@ class History:
 
 
 def pin(
-    history: History, modules: Mapping[str, tuple[str, str]], files: Mapping[str, str | bytes | None] | None = None
+    history: History,
+    modules: Mapping[str, tuple[str, str]],
+    files: Mapping[str, str | bytes | None] | None = None,
+    message: str = "pin",
 ) -> str:
     """A commit on top of main that also has submodules: path to (address, commit)."""
     lines = [f'[submodule "{path}"]\n\tpath = {path}\n\turl = {url}\n' for path, (url, _) in modules.items()]
+    before = [part for tip in (history.tips.get("main"),) if tip for part in ("-p", tip)]
     base = history.commit({".gitmodules": "".join(lines), **(files or {})}, "pin", day=5)
     index = history.folder / "index"
     command = ["-c", f"core.worktree={history.folder}"]
     git(history.folder, *command, "read-tree", f"--index-output={index}", base)
     entries = "".join(f"160000 {commit}\t{path}\n" for path, (_, commit) in modules.items())
     git(history.folder, *command, "update-index", "--index-info", stdin=entries.encode())
-    commit = git(history.folder, "commit-tree", "-m", "pin", "-p", base, git(history.folder, *command, "write-tree"))
+    commit = git(history.folder, "commit-tree", "-m", message, *before, git(history.folder, *command, "write-tree"))
     index.unlink()
     git(history.folder, "update-ref", "refs/heads/main", commit)
     history.tips["main"] = commit

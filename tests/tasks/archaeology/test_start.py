@@ -59,7 +59,7 @@ class Rewritten:
         tree = git(kettle.folder, "rev-parse", f"{root}^{{tree}}")
         self.start = git(kettle.folder, "commit-tree", "-p", root, "-m", "Work in progress", tree)
         tests = {"tests/test_core.py": NEW_TESTS + LEAF_TEST, "src/kettle/core.py": FIX, "README.md": "# Kettle\n"}
-        self.end = pin(kettle, {**modules, "extern/leaf": ("../leaf.git", second)}, tests)
+        self.end = pin(kettle, {**modules, "extern/leaf": ("../leaf.git", second)}, tests, "Boil as physics says")
         self.settings = Settings(home=home, mirrors={"https://github.com/": str(home)}, gates=GateSettings(repeats=1))
         self.workshop = Workshop(self.settings)
         self.chain = Chain(self.workshop.store, CANDIDATE)

@@ -27,6 +27,19 @@ def test_a_clean_outcome() -> None:
     assert first == tree({"a.py": "1", "b.py": "2", "tests/test_a.py": "new", "tests/data.json": "{}"})
 
 
+def test_a_moved_pin_is_part_of_the_solution_and_hides_only_what_lies_below_the_projects_tests() -> None:
+    start = tree(
+        {"a.py": "1", "extern/leaf/test_leaf.py": "old", "tests/cases/case.toml": "old", "extern/leaf/x.py": "1"}
+    )
+    end = tree(
+        {"a.py": "1", "extern/leaf/test_leaf.py": "new", "tests/cases/case.toml": "new", "extern/leaf/x.py": "2"}
+    )
+    states = build_states(start, start, end, ("extern/leaf", "tests/cases"))
+    assert states.carried and states.solution == end
+    assert states.hidden == tree({"tests/cases/case.toml": "new"})
+    assert states.with_tests(states.start)["extern/leaf/test_leaf.py"].content == b"old"
+
+
 def test_what_landed_in_between_stays_out() -> None:
     start = tree({"a.py": TEXT, "tests/test_a.py": "old"})
     parent = tree({"a.py": BOTTOM, "feature.py": "x", "tests/test_a.py": "old", "tests/test_feature.py": "x"})
