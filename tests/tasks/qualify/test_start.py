@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from blocks.records import Decision, ReasonCode
+from blocks.records import Decision, Qualifier, ReasonCode
 from blocks.repositories import Repository, Way
 from blocks.session import Command, Session, ToolCall
 from blocks.settings import QualifySettings
 from blocks.start import Start, recovered_files
-from tasks.qualify.aggregate import QUALIFIERS
+from tasks.qualify.aggregate import qualify
 from tasks.qualify.harmless import only_reads
 from tasks.qualify.origin import qualify_origin
 from tasks.qualify.start import find_start, nearest_base, placed
@@ -125,8 +125,8 @@ def test_a_commit_that_cannot_be_had_becomes_the_nearest_public_one_and_the_diff
     assert (verdict.decision, verdict.reason_code) == (Decision.UNSURE, ReasonCode.COMMIT_NOT_FOUND)
     assert "2 of 3 contents" in verdict.message
     # The others are asked about the stand-in: the outcome is found from there.
-    outcome = next(judge for name, judge in QUALIFIERS.items() if name == "outcome")
-    assert outcome(session, opened(kettle, GONE), SETTINGS).outcomes[0].commit == kettle.history.tips["main"]
+    verdicts = {one.qualifier: one for one in qualify(session, opened(kettle, GONE), SETTINGS)}
+    assert verdicts[Qualifier.OUTCOME].outcomes[0].commit == kettle.history.tips["main"]
     assert placed(session, opened(kettle, GONE)).start_commit == kettle.start
 
 
