@@ -1,5 +1,6 @@
 """Python as a stack: manifests read as data, resolved by uv as of the outcome's date, wheels into the package store."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +16,9 @@ from tasks.archaeology.resolve import Attempt, attempts, resolve
 from tasks.archaeology.stack import Bench, Facts, Fetched, NoPlan
 
 _OLD_PIP = ("3.9",)
+_BESIDE = re.compile(
+    r"(tests?|testing|docs?|examples?|benchmarks?|scripts?|tools?|setup|conftest|noxfile|tasks|test_.*|_.*)$"
+)
 _PIP_AS_OF = datetime(2024, 7, 1, tzinfo=UTC)
 
 
@@ -55,7 +59,7 @@ class PythonPlanned:
             candidate_id=bench.candidate_id,
             runtime_image=system.image,
             runtime=self.recipe.runtime,
-            project=self.recipe.project_name,
+            project=self.recipe.project_name or only_package(self.plan.modules),
             ways=attempts(self.plan.full, self.plan.union, self.plan.solution_only, self.plan.as_of),
         )
         obstacles = (*before, *found.obstacles)
@@ -103,6 +107,12 @@ class PythonStack:
         """The union of what both states declare."""
         planned = plan(start, solution, as_of=facts.as_of, nearest_tag=facts.nearest_tag)
         return PythonPlanned(planned) if isinstance(planned, Plan) else planned
+
+
+def only_package(modules: Sequence[tuple[str, str]]) -> str | None:
+    """What a project that names itself nowhere is probably called: its one package, beside tests and tools."""
+    names = {name for name, folder in modules if folder in (".", "src") and not _BESIDE.match(name)}
+    return names.pop() if len(names) == 1 else None
 
 
 def _left_out(bench: Bench, system: System) -> Sequence[ObstacleRow]:
