@@ -1,9 +1,9 @@
 """Fetch: manifests and locks become one archive of dependencies in the store. The only step here with a network.
 
 The fetch container holds data only; lifecycle scripts, hooks and plugins are off. Managers build what they take from a
-code host all the same (npm runs its `prepare`; the others are not trusted not to), so code hosts are out of reach there. Ways are tried
-in turn: the lock as it is, the lock as a start, version ranges as of the outcome's date (registries' dates are not always
-right: where nothing fits, that way fails by itself), version ranges alone.
+code host all the same (npm does; the others are not trusted not to), so code hosts are out of reach there. Ways are
+tried in turn: the lock as it is, the lock as a start, version ranges as of the outcome's date (registries' dates are not
+always right: where nothing fits, that way fails by itself), version ranges alone.
 """
 
 import hashlib
