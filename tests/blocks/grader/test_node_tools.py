@@ -8,8 +8,9 @@ import pytest
 
 from blocks.grader.account import Account, GraderError
 from blocks.grader.junit import read_junit
-from blocks.grader.node_runner import link_dependencies
+from blocks.grader.node_runner import link_dependencies, read_bun
 from blocks.grader.node_tools import NodeSuite, command, read_suite
+from blocks.grader.subject import Finished
 
 REPORTERS = Path("/run/runner")
 
@@ -103,3 +104,21 @@ def test_what_bun_says() -> None:
 @pytest.mark.parametrize("data", [b"", b"<a>", BUN[:-5], b"<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", b"\xff\xfe"])
 def test_what_is_no_junit_is_no_report(data: bytes) -> None:
     assert read_junit(data) is None
+
+
+END = b'n0 {"event":"end","exit_code":0}\n'
+
+
+def bun(report: bytes, code: int | None = 1) -> tuple[bool, int]:
+    told = read_bun(Finished(code, False, report, "", False, True, 1.0), "n0", ".")
+    return told.ended, len(told.results)
+
+
+def test_bun_says_with_the_nonce_that_it_came_to_its_end() -> None:
+    assert bun(END + BUN) == (True, 5)
+    assert bun(BUN) == (False, 5), "process.exit() after a forged report"
+    assert bun(END.replace(b"n0", b"n1") + BUN) == (False, 0), "somebody else's nonce"
+    assert bun(END + BUN + BUN) == (False, 0), "a forged report before the real one"
+    assert bun(END + END + BUN) == (False, 5)
+    assert bun(END + BUN, None) == bun(END + BUN, 99) == (False, 5)
+    assert bun(END) == bun(b"") == (False, 0)

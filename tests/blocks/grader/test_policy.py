@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.grader.policy import matches, own_modules, protected_paths
+from blocks.grader.policy import is_manifest, made_by_build, matches, own_modules, protected_paths
 from blocks.grader.spec import GraderSpec
 
 SPEC = GraderSpec(fail_to_pass=("tests/test_a.py::test_a",), pass_to_pass=(), test_files=("tests/test_a.py",))
@@ -84,3 +84,78 @@ def test_the_start_trees_own_shadows_stay_open() -> None:
     assert names == ("attr", "queue")
     spec = replace(SPEC, own_modules=names)
     assert protected_paths(base | {"src/attr/new.py", "json.py"}, spec) == {"json.py"}
+
+
+NODE = replace(SPEC, runner="node", build={"suites": []})
+NATIVE = replace(SPEC, runner="native", build={"system": "make"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "node_modules",
+        "node_modules/jest/package.json",
+        "packages/a/node_modules/x.js",
+        "jest.config.ts",
+        "Vitest.Config.mts",
+        "vitest.config.unit.ts",
+        "vite.config.js",
+        "packages/a/.mocharc.yml",
+        "babel.config.cjs",
+        ".babelrc",
+        "tsconfig.build.json",
+        "a.tsbuildinfo",
+        "bunfig.toml",
+        ".npmrc",
+        "__mocks__/fs.js",
+        "src/a.test.ts",
+        "src/a.spec.mjs",
+        "test/helper.js",
+        "x/__snapshots__/a.snap",
+    ],
+)
+def test_always_protected_of_javascript(path: str) -> None:
+    assert protected_paths({path}, NODE) == {path}
+
+
+@pytest.mark.parametrize("path", ["src/index.ts", "conftest.py", "dist/package.json", "src/latest.ts", "contest/a.js"])
+def test_what_a_javascript_submission_may_bring(path: str) -> None:
+    assert protected_paths({path}, NODE) == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "CMakeLists.txt",
+        "src/CMakeLists.txt",
+        "cmake/Find.cmake",
+        "GNUmakefile",
+        "Makefile.in",
+        "meson.build",
+        "configure",
+        "rules.mk",
+        "src/gtest/gtest.h",
+        "include/assert.h",
+        "doctest.h",
+        "tests/test_a",
+        "test_a.trs",
+        "src/a.o",
+        "lib/libx.so.1",
+        "CMakeFiles/x",
+        "build/CTestTestfile.cmake",
+    ],
+)
+def test_always_protected_of_c(path: str) -> None:
+    assert protected_paths({path}, NATIVE) == {path}
+
+
+def test_what_a_build_may_make() -> None:
+    made = {"dist/test/a.test.js", "dist/package.json", "x.tsbuildinfo", "jest.config.js", "lib/node_modules/jest/x.js"}
+    assert made_by_build(made, NODE) == {"jest.config.js", "lib/node_modules/jest/x.js"}
+    assert made_by_build({"CMakeLists.txt"}, NATIVE) == set()
+
+
+def test_what_an_outcome_may_have_to_change() -> None:
+    assert is_manifest("a/CMakeLists.txt", "native") and is_manifest("tsconfig.json", "node")
+    assert not is_manifest("node_modules/x", "node") and not is_manifest("src/a.test.ts", "node")
+    assert not is_manifest("gtest/gtest.h", "native")

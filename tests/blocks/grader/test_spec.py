@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,11 @@ def test_it_comes_back_as_it_went() -> None:
     [
         ("schema_version", 2),
         ("runner", "jest"),
+        ("runner", "node"),
+        ("build", {"suites": []}),
+        ("build", [1]),
+        ("sentinel_files", ["other.py"]),
+        ("inverted_files", ["other.py"]),
         ("workspace", "app"),
         ("python", ""),
         ("test_files", ["/etc/passwd"]),
@@ -43,6 +49,12 @@ def test_what_cannot_be_is_refused_by_name(field: str, value: object) -> None:
     document = {**json.loads(SPEC.to_json()), field: value}
     with pytest.raises(SpecError, match=field):
         GraderSpec.from_json(json.dumps(document))
+
+
+def test_how_a_tree_is_built_comes_back() -> None:
+    build = {"manager": "npm", "suites": [{"tool": "jest", "environment": [["A", "b"]]}]}
+    spec = replace(SPEC, runner="node", build=build, sentinel_files=("t.py",), open_fields=("main",))
+    assert GraderSpec.from_json(spec.to_json()) == spec
 
 
 def test_a_spec_that_asks_for_nothing_is_refused() -> None:
