@@ -99,6 +99,14 @@ class QualifySettings(Section):
     window_days: int = 90
     """How long after the start commit an outcome is looked for."""
     max_changed_lines: int = 3000
+    known_benchmarks: bool = True
+    """Whether candidates with a commit that a known benchmark uses are turned down."""
+    github_api: bool = True
+    """Whether the GitHub API is asked about repositories that are read from GitHub itself. Mirrored ones: never."""
+    github_url: str | None = None
+    """Address of another API of this kind; then it is asked about every repository."""
+    github_token: SecretStr | None = None
+    """Raises the rate limit; no right of it is needed."""
 
 
 class Price(Section):

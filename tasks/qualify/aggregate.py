@@ -11,14 +11,17 @@ from tasks.qualify.journey import qualify_journey
 from tasks.qualify.origin import qualify_origin
 from tasks.qualify.outcome import qualify_outcome
 from tasks.qualify.start import placed
+from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Verdict
 
-Qualify = Callable[[Session, Repository, QualifySettings], Verdict]
+Qualify = Callable[[Session, Repository, QualifySettings, Surroundings], Verdict]
 
 
 def _placed(qualify: Qualify) -> Qualify:
     """The qualifier, asked about a commit that can be had."""
-    return lambda session, repository, settings: qualify(placed(session, repository), repository, settings)
+    return lambda session, repository, settings, around: qualify(
+        placed(session, repository), repository, settings, around
+    )
 
 
 QUALIFIERS: Mapping[Qualifier, Qualify] = {
@@ -38,9 +41,11 @@ class Aggregate(Record):
     message: str
 
 
-def qualify(session: Session, repository: Repository, settings: QualifySettings) -> list[Verdict]:
+def qualify(
+    session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
+) -> list[Verdict]:
     """All four verdicts, one after the other."""
-    return [judge(session, repository, settings) for judge in QUALIFIERS.values()]
+    return [judge(session, repository, settings, around) for judge in QUALIFIERS.values()]
 
 
 def aggregate(verdicts: Sequence[Verdict]) -> Aggregate:

@@ -57,7 +57,9 @@ def read_source(source: Path) -> set[tuple[str, str]]:
         found = {pair for row in pq.read_table(source).to_pylist() for pair in _of_row(row)}
     elif source.is_file():
         text = source.read_text(encoding="utf-8", errors="replace")
-        rows = json.loads(text) if source.suffix == ".json" else [json.loads(line) for line in text.splitlines() if line]
+        rows = (
+            json.loads(text) if source.suffix == ".json" else [json.loads(line) for line in text.splitlines() if line]
+        )
         found = {pair for row in rows if isinstance(row, dict) for pair in _of_row(row)}
     else:
         raise UsageError(f"{source}: no such file or folder")

@@ -7,8 +7,11 @@ from blocks.records import Decision, Qualifier, ReasonCode, Record
 from blocks.repositories import Repository
 from blocks.session import Intervention, Session, Speaker
 from blocks.settings import QualifySettings
-from tasks.qualify.ledger import asks, requirements_of
-from tasks.qualify.verdict import Judgement, Verdict, reach
+from tasks.qualify.course import Stuck, find_stuck, open_questions, specify
+from tasks.qualify.ledger import asks, precedents_of, requirements_of
+from tasks.qualify.steering import without_steering
+from tasks.qualify.surroundings import ALONE, Surroundings
+from tasks.qualify.verdict import Judgement, Requirement, Verdict, reach
 from tasks.qualify.words import identifiers, mentioned_paths
 
 MIN_WORDS = 4
@@ -34,36 +37,61 @@ class JourneyEvidence(Record):
     names_intent: bool
     names_code: bool
     requirements: int
+    precedents: int
+    """Items that a test of the repository asks for."""
+    additions: int
+    """Wishes that only later turns made necessary."""
+    observable: int
+    """Requirements that name where they can be observed."""
     interventions: dict[str, int]
     """User steps after the first message, by kind."""
     agent_steps: int
     edits: int
     rejected_edits: int
     commands: int
+    stuck: tuple[Stuck, ...] = ()
+    open_questions: tuple[str, ...] = ()
 
 
-def qualify_journey(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
+def qualify_journey(
+    session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
+) -> Verdict:
     """Collect the evidence, with the requirement ledger, and have it judged."""
-    del repository, settings
-    evidence = collect(session)
-    return reach(Qualifier.JOURNEY, evidence, lambda: decide(evidence), requirements=requirements_of(session))
+    del settings, around
+    asked = requirements_of(session)
+    items = asked + precedents_of(asked, repository, repository.resolve(session.start_commit))
+    evidence = collect(session, items)
+    return reach(
+        Qualifier.JOURNEY,
+        evidence,
+        lambda: decide(evidence),
+        requirements=items,
+        instruction=specify(session, items),
+    )
 
 
-def collect(session: Session) -> JourneyEvidence:
-    """Counts over the session."""
-    text = asks(session.prompt)
+def collect(session: Session, items: tuple[Requirement, ...] | None = None) -> JourneyEvidence:
+    """Counts over the session; `items` is its ledger. What is said to a judge counts for nothing."""
+    items = requirements_of(session) if items is None else items
+    text = asks(without_steering(session.prompt))
     kinds = Counter(step.intervention for step in session.steps if step.speaker is Speaker.USER and step.intervention)
     kinds.pop(Intervention.PROMPT, None)
+    own = [item for item in items if item.precedent is None]
     return JourneyEvidence(
         prompt_words=len(re.findall(r"\w+", text)) + len(_WIDE.findall(text)) // 2,
         names_intent=bool(_INTENT.search(text)),
         names_code=bool(identifiers(text) or mentioned_paths(text)),
-        requirements=len(requirements_of(session)),
+        requirements=len(own),
+        precedents=len(items) - len(own),
+        additions=len(specify(session, items).additions),
+        observable=sum(item.surface is not None for item in own),
         interventions={kind.value: count for kind, count in sorted(kinds.items())},
         agent_steps=sum(step.speaker is Speaker.AGENT for step in session.steps),
         edits=len(session.edits),
         rejected_edits=sum(not edit.accepted for edit in session.edits),
         commands=len(session.commands),
+        stuck=find_stuck(session),
+        open_questions=open_questions(session, items),
     )
 
 

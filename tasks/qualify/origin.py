@@ -9,6 +9,7 @@ from blocks.start import Start
 from tasks.qualify.fidelity import Fidelity
 from tasks.qualify.licence import Licence, allowed, read_licence
 from tasks.qualify.start import Base, find_start
+from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
 MIN_FIDELITY = 0.5
@@ -50,7 +51,9 @@ class OriginEvidence(Record):
     """Why the repository could not be read."""
 
 
-def qualify_origin(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
+def qualify_origin(
+    session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
+) -> Verdict:
     """Collect the evidence and have it judged."""
     evidence = collect(session, repository, settings)
     return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings), start=evidence.start)

@@ -10,6 +10,7 @@ from blocks.repositories import Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings
 from tasks.qualify.ranking import Ranked, rank_outcomes
+from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Judgement, RankedOutcome, Verdict, reach
 
 MIN_STRENGTH = 0.15
@@ -34,7 +35,9 @@ class OutcomesEvidence(Record):
     rival: Ranked | None
 
 
-def qualify_outcome(session: Session, repository: Repository, settings: QualifySettings) -> Verdict:
+def qualify_outcome(
+    session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
+) -> Verdict:
     """Collect the evidence and have it judged."""
     ranked = [item for item in rank_outcomes(session, repository, settings) if item.evidence.source]
     evidence = collect(ranked, settings)

@@ -22,9 +22,11 @@ from tasks.qualify.aggregate import QUALIFIERS, aggregate
 from tasks.qualify.judging import Case, judge_for, names_of
 from tasks.qualify.origin import unreachable
 from tasks.qualify.start import placed
+from tasks.qualify.surroundings import look_around
 from tasks.qualify.verdict import Judgement, Verdict, cost_rows, reach
 
-VERSION = 2
+VERSION = 3
+INSTRUCTION = "instruction.json"
 
 
 class Config(Record):
@@ -37,6 +39,7 @@ class Config(Record):
     licence_gate: bool
     window_days: int
     max_changed_lines: int
+    known_benchmarks: bool
 
 
 class ReadFrom(Record):
@@ -71,7 +74,7 @@ def collect(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Case:
     settings = workshop.settings.qualify
     try:
         repository = workshop.mirrors.open(session.repository, commit=session.start_commit)
-        verdict = QUALIFIERS[qualifier](session, repository, settings)
+        verdict = QUALIFIERS[qualifier](session, repository, settings, look_around(workshop, chain))
     except RepositoryUnreachableError as error:
         if qualifier is Qualifier.ORIGIN:
             verdict = unreachable(error, settings)
@@ -108,6 +111,8 @@ def settle(writer: PhaseWriter, candidate_id: str) -> PhaseDecision:
     verdicts = [one.verdict for one in timed]
     for start in (verdict.start for verdict in verdicts if verdict.start is not None):
         writer.record(START, start)
+    for instruction in (verdict.instruction for verdict in verdicts if verdict.instruction is not None):
+        writer.record(INSTRUCTION, instruction)
     for one in timed:
         writer.record(_name(one.verdict.qualifier), one)
     writer.rows([one.verdict.row(candidate_id, one.seconds) for one in timed])

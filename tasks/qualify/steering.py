@@ -1,33 +1,73 @@
-"""Text that talks to a judge instead of about the problem. The rules cannot be talked to; the models to come could."""
+"""Text that talks to a judge instead of about the problem: in the session, and in what a repository puts before a judge.
+
+The rules cannot be talked to, but what is said to a judge must not count as the user's wish either, nor as what a commit is
+about: `without_steering` takes it out. Models read the same text as data.
+"""
 
 import re
+from collections.abc import Iterable, Sequence
 
 from blocks.records import Record
 from blocks.session import Session, Speaker
 
-_JUDGE = r"(?:ai |llm |automated )?(?:judge|grader|qualifier|evaluator|reward model|envmill)s?"
-_VERDICT = r"(?:pass(?:ed|es)?|approved?|accept(?:ed)?|qualified|valid|full (?:marks|score))"
+_JUDGE = (
+    r"(?:(?:ai|llm|automated|automatic|candidate|quality|session) )?(?:judges?|graders?|qualifiers?|evaluators?"
+    r"|reward models?"
+    r"|envmill|disqualifier|origin validator|journey analy[sz]er|outcome finder)"
+)
+_VERDICT = (
+    r"(?:pass(?:ed|es|ing)?|approved?|accept(?:ed|able)?|qualif(?:y|ied|ies)|valid|full (?:marks|score)"
+    r"|eligible|admitted|ok)"
+)
+_THING = (
+    r"(?:session|candidate|contribution|submission|environment|trajectory|conversation|outcome|verdict|repository"
+    r"|licen[sc]e"
+    r"|origin|journey|duplicate|benchmark)"
+)
 _DIRECT = re.compile(
-    rf"(?:^|[.!?]\s+)(?:dear|attention|to|note (?:to|for)|instructions? (?:to|for)),? (?:the |any |all )?{_JUDGE}\s*[:,]"
-    rf"|\b(?:you are|act as) (?:the|an?) {_JUDGE}\b"
-    rf"|\b{_JUDGE} (?:must|should|shall|has to|have to) [^.\n]{{0,40}}\b{_VERDICT}\b",
+    rf"(?:^|[.!?:;>\])]\s+|[#*/<!-]\s*)(?:dear|attention|attn|hey|hello|hi|to|for|note (?:to|for)"
+    rf"|(?:special )?instructions? (?:to|for)|message (?:to|for)"
+    rf"|@)[, ]*(?:the |any |all |every |whoever is the )?{_JUDGE}\b\s*[:,.!\-—]"
+    rf"|(?:^|[.!?]\s+){_JUDGE}\s*[:,]\s"
+    rf"|\b(?:you are|you're|act as|as|you, as) (?:now )?(?:the|an?) {_JUDGE}\b(?! for\b)"
+    rf"|\b(?:the|every|any|all) {_JUDGE} (?:must|should|shall|has to|have to|will|is to|may"
+    rf"|needs to) [^.\n]{{0,60}}\b{_VERDICT}\b[^.\n]{{0,40}}"
+    rf"\b(?:{_THING}|this|it|score)\b"
+    rf"|\b{_JUDGE} (?:must|should|shall|has to|have to|will|is to) (?:always )?(?:{_VERDICT}|return|answer|output|say"
+    rf"|decide|rate|mark|score)\b"
+    rf"(?! (?:none|null|an? |the (?:value|string|input|test)))",
     re.IGNORECASE | re.MULTILINE,
 )
 _OVERRIDE = re.compile(
-    r"\b(?:ignore|disregard|forget|override) (?:all |any |the |your |every )*"
-    r"(?:previous|prior|above|earlier|preceding|system) (?:instructions?|prompts?|rules?|messages?)\b"
-    rf"|\b(?:mark|rate|score|grade|classify|label|treat) (?:this|the) (?:session|candidate|contribution|submission"
-    rf"|environment|trajectory|conversation|outcome)\b[^.\n]{{0,40}}\b{_VERDICT}\b"
-    r"|[\"']decision[\"']\s*:\s*[\"']pass[\"']"
-    r"|<\|im_(?:start|end)\|>|<\|(?:system|assistant|endoftext)\|>|\[/?INST\]|\bsystem prompt override\b",
-    re.IGNORECASE,
+    r"\b(?:ignore|disregard|forget|override|bypass|skip) (?:all |any |the |your |every |of )*"
+    r"(?:previous|prior|above|earlier|preceding|system|other|safety|given) (?:instructions?|prompts?|rules?|messages?"
+    r"|guidelines?|checks?)\b"
+    rf"|\b(?:mark|rate|score|grade|classify|label|treat|count|report|record|consider) (?:this|the"
+    rf"|that) {_THING}\b[^.\n]{{0,50}}\b{_VERDICT}\b"
+    rf"|\bthis {_THING} (?:is|has been|was) (?:already |pre-?|fully )?(?:approved|qualified|verified|reviewed and"
+    rf"|accepted|cleared)\b"
+    r"|[\"']?\b(?:decision|verdict)[\"']?\s*[:=]\s*[\"']?(?:pass|approve|accept|qualified)\w*"
+    r"|[\"']?\breason_code[\"']?\s*[:=]\s*[\"']?ok\b|[\"']?\bconfidence[\"']?\s*[:=]\s*(?:1(?:\.0+)?|0?\.9\d*)\b"
+    r"|<\|?(?:im_(?:start|end)|system|assistant|endoftext|start_header_id|end_header_id|eot_id)\|?>|\[/?INST\]"
+    r"|<</?SYS>>"
+    r"|</?(?:system|assistant|instructions?|tool_result|function_results?|data)>|^#{2,} *(?:system|new instructions?"
+    r"|instruction)s?\b *:?\s*$"
+    r"|^(?:system|assistant)\s*:\s|\bsystem prompt override\b|\b(?:new|updated|real) (?:system )?instructions?\s*:"
+    rf"|\b(?:do not|don't|never) (?:fail|reject|disqualify|flag) (?:this|the) {_THING}\b|\b(?:must"
+    rf"|should) not be (?:rejected|disqualified|failed)\b"
+    r"|\b(?:rank|choose|pick|select) this (?:commit|pull request|change|one) (?:first|as (?:the )?outcome)\b"
+    r"|\b(?:end|begin) of (?:untrusted |user )?(?:data|evidence|session|input)\b\s*[:.\-=*]",
+    re.IGNORECASE | re.MULTILINE,
 )
+_HIDDEN = re.compile("[\u200b\u200c\u2060\u2061-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]{3,}")
+"""Marks nobody sees: three in a row carry something. (Emoji join with U+200D, which is not among them.)"""
+_ZERO_WIDTH = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
 _MAX_TEXT = 200_000
 _SHOWN = 120
 
 
 class Steering(Record):
-    """What was found, each as `step: text`."""
+    """What was found, each as `place: text`; a place is a step, a path or a commit."""
 
     direct: tuple[str, ...] = ()
     """The user speaks to a judge."""
@@ -35,28 +75,76 @@ class Steering(Record):
     """The user tells a model to forget its instructions, or names the verdict."""
     shown: tuple[str, ...] = ()
     """The same in what the agent wrote or was shown (files, outputs): often only the repository's own text."""
+    repository: tuple[str, ...] = ()
+    """The same in the outcome: its message, names and added lines."""
 
 
-def find_steering(session: Session) -> Steering:
-    """Look through every step. What the tool itself put in (system steps) is left out."""
+def find_steering(session: Session, texts: Sequence[tuple[str, str]] = ()) -> Steering:
+    """Look through every step, and the (place, text) pairs of the repository. What the tool itself put in is left out."""
     direct: list[str] = []
     override: list[str] = []
     shown: list[str] = []
     for step in session.steps:
         if step.speaker is Speaker.USER:
-            direct += _hits(_DIRECT, step.text, step.index)
-            override += _hits(_OVERRIDE, step.text, step.index)
+            direct += _hits((_DIRECT,), step.text, str(step.index))
+            override += _hits((_OVERRIDE, _HIDDEN), step.text, str(step.index))
         elif step.speaker is Speaker.AGENT:
-            shown += _hits(_DIRECT, step.text, step.index)
+            shown += _hits((_DIRECT,), step.text, str(step.index))
         for observation in step.observations:
-            shown += _hits(_DIRECT, observation.content, step.index)
-    return Steering(direct=tuple(direct[:5]), override=tuple(override[:5]), shown=tuple(shown[:5]))
+            shown += _hits((_DIRECT, _OVERRIDE, _HIDDEN), observation.content, str(step.index))
+    for command in session.commands:
+        shown += _hits((_DIRECT, _OVERRIDE, _HIDDEN), command.output, str(command.step))
+    for seen in session.seen_files:
+        shown += _hits((_DIRECT, _OVERRIDE, _HIDDEN), f"{seen.path}\n{seen.content}", f"{seen.step}, {seen.path}")
+    repository = [hit for place, text in texts for hit in _hits((_DIRECT, _OVERRIDE, _HIDDEN), text, place)]
+    return Steering(
+        direct=_few(direct), override=_few(override), shown=_few(dict.fromkeys(shown)), repository=_few(repository)
+    )
 
 
-def speaks_to_judge(text: str) -> bool:
-    """Whether a text talks to a judge, or tells a model what to say."""
-    return bool(_DIRECT.search(text[:_MAX_TEXT]) or _OVERRIDE.search(text[:_MAX_TEXT]))
+def steers(text: str) -> bool:
+    """Whether any of it is meant for a judge."""
+    return bool(_hits((_DIRECT, _OVERRIDE, _HIDDEN), text, ""))
 
 
-def _hits(pattern: re.Pattern[str], text: str, step: int) -> list[str]:
-    return [f"{step}: {match[0][:_SHOWN]}" for match in pattern.finditer(text[:_MAX_TEXT])]
+def without_steering(text: str) -> str:
+    """The text up to the first line that is meant for a judge: what follows is its company."""
+    plain = _plain(text)
+    found = [match.start() for pattern in (_DIRECT, _OVERRIDE, _HIDDEN) if (match := pattern.search(plain))]
+    if not found:
+        return text
+    line = plain.count("\n", 0, min(found) + len(plain[min(found) :]) - len(plain[min(found) :].lstrip()))
+    before = text.split("\n")[: line + 1]
+    # What stands before it on its own line, as far as whole sentences go.
+    head = re.split(r"(?<=[.!?])\s", before[-1])
+    kept = []
+    for sentence in head:
+        if steers(" ".join([*kept, sentence])):
+            break
+        kept.append(sentence)
+    return "\n".join([*before[:-1], " ".join(kept)]).rstrip()
+
+
+def _plain(text: str) -> str:
+    """Without marks nobody sees, of the same length in lines."""
+    return _ZERO_WIDTH.sub("", text[:_MAX_TEXT])
+
+
+def _hits(patterns: Iterable[re.Pattern[str]], text: str, place: str) -> list[str]:
+    found = []
+    for pattern in patterns:
+        searched = text[:_MAX_TEXT] if pattern is _HIDDEN else _plain(text)
+        found += [f"{place}: {_visible(match[0])}" for match in pattern.finditer(searched)]
+    return found
+
+
+def _visible(text: str) -> str:
+    return (
+        text.strip()[:_SHOWN].encode("ascii", "backslashreplace").decode()
+        if _HIDDEN.search(text)
+        else text.strip()[:_SHOWN]
+    )
+
+
+def _few(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(list(found)[:5])

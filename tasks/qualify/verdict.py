@@ -26,11 +26,39 @@ class Judgement(Record):
 
 
 class Requirement(Record):
-    """Something the user asked for: a verbatim quote from a user step."""
+    """Something the user asked for: a verbatim quote from a user step, or, with a precedent, a line of the repository.
+
+    The fields are those of RequirementRow.
+    """
 
     quote: str
     turn: int
     kind: str
+    surface: str | None = None
+    positive: str | None = None
+    negative: str | None = None
+    precedent: str | None = None
+    added: bool = False
+
+
+class Addition(Record):
+    """What a later turn made necessary, verbatim, and the step it is from."""
+
+    text: str
+    turn: int
+
+
+class Instruction(Record):
+    """What the user wanted: the first message, and what only later turns made necessary."""
+
+    verbatim: str
+    additions: tuple[Addition, ...] = ()
+
+    @property
+    def specified(self) -> str:
+        """Both as one text; each addition is marked with its step."""
+        added = "".join(f"\n- [turn {one.turn}] {one.text}" for one in self.additions)
+        return f"{self.verbatim.rstrip()}\n\nAdded later:{added}\n" if added else self.verbatim
 
 
 class RankedOutcome(Record):
@@ -69,6 +97,8 @@ class Verdict(Record):
     evidence: str
     requirements: tuple[Requirement, ...] = ()
     outcomes: tuple[RankedOutcome, ...] = ()
+    instruction: Instruction | None = None
+    """Of journey."""
     start: Start | None = None
     """Of origin: where the candidate starts; None where it cannot start."""
     use: ModelUse | None = None
@@ -94,7 +124,7 @@ class Verdict(Record):
     def requirement_rows(self, candidate_id: str) -> list[RequirementRow]:
         """The rows of `requirements`; items count from 1."""
         return [
-            RequirementRow(candidate_id=candidate_id, item=item, quote=found.quote, turn=found.turn, kind=found.kind)
+            RequirementRow(candidate_id=candidate_id, item=item, **found.model_dump())
             for item, found in enumerate(self.requirements, start=1)
         ]
 
@@ -113,6 +143,7 @@ def reach(
     *,
     requirements: tuple[Requirement, ...] = (),
     outcomes: tuple[RankedOutcome, ...] = (),
+    instruction: Instruction | None = None,
     start: Start | None = None,
 ) -> Verdict:
     """The verdict of the rule, with its evidence. A model may come after it: see `judging.py`."""
@@ -124,6 +155,7 @@ def reach(
         evidence=evidence.model_dump_json(),
         requirements=requirements,
         outcomes=outcomes,
+        instruction=instruction,
         start=start,
         **dict(rule()),
     )
