@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from blocks.engine.node_runtime import NODE_VERSIONS
 from blocks.trees import Tree
+from tasks.archaeology.devcontainer import read_devcontainers
 from tasks.archaeology.node.manifests import Manifest, text_of
 from tasks.archaeology.node.ranges import parse_version, satisfies
 
@@ -27,8 +28,9 @@ def choose_node(tree: Tree, manifests: Iterable[Manifest], as_of: datetime, *, f
     """A major version there is an image for; None where every one is excluded by what the tree says.
 
     In order: .nvmrc, .node-version, .tool-versions, volta; then the newest long-term release of the outcome's time that
-    `engines` allows and the workflows test; then one that `engines` allows alone. `floor` is the least that the package
-    manager runs on. Where nothing is left for the sake of a wish that cannot be met (an odd release), the nearest newer.
+    `engines` allows and the workflows test (where they name none, that of the development container); then one that
+    `engines` allows alone. `floor` is the least that the package manager runs on. Where nothing is left for the sake of a
+    wish that cannot be met (an odd release), the nearest newer.
     """
     asked = [manifest.engines_node for manifest in manifests if manifest.engines_node]
     allowed = [major for major in _by_preference(as_of) if int(major) >= floor and _allows(asked, major)]
@@ -41,7 +43,9 @@ def choose_node(tree: Tree, manifests: Iterable[Manifest], as_of: datetime, *, f
         newer = sorted((major for major in allowed if int(major) > named), key=int)
         if newer:
             return newer[0]
-    tested = set(_tested(tree))
+    tested = set(_tested(tree)) or {
+        int(told.partition(".")[0]) for told in read_devcontainers(tree).versions_of("node")
+    }
     both = [major for major in allowed if int(major) in tested and datetime_of(major) <= as_of]
     return both[0] if both else allowed[0]
 

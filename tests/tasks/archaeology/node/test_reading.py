@@ -135,6 +135,15 @@ def test_the_manager_is_the_repositorys(files: dict[str, str], label: str) -> No
         ({".github/workflows/ci.yml": "matrix:\n  node-version: [16.x, 18.x, 20]\n"}, IN_2026, "20"),
         ({".github/workflows/ci.yml": "matrix:\n  node:\n    - '16'\n    - 18.1.0 # old\n  os: [x]\n"}, IN_2026, "18"),
         ({".github/workflows/ci.yml": "node-version: 24\n"}, IN_2023, "18"),
+        ({".devcontainer.json": '{"image": "mcr/devcontainers/typescript-node:1-20-bookworm", }'}, IN_2026, "20"),
+        (
+            {
+                ".devcontainer.json": '{"features": {"x/features/node:1": {"version": "16"}}}',
+                ".github/workflows/ci.yml": "node-version: 22\n",
+            },
+            IN_2026,
+            "22",
+        ),
     ],
 )
 def test_the_runtime_is_what_the_tree_asks_for(files: dict[str, str], as_of: datetime, version: str | None) -> None:
