@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
@@ -92,6 +92,7 @@ class CrashRow(AbstractContextManager["CrashRow"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Record what was raised."""
+        """Record what was raised; where the store that failed cannot take the row either, what was raised is enough."""
         if isinstance(error, EnvmillError):
-            record_crash(self.writer, str(error)[:2000])
+            with suppress(EnvmillError):
+                record_crash(self.writer, str(error)[:2000])

@@ -6,9 +6,8 @@ Nothing of it passes between Prefect tasks; each step opens its own.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from blocks.catalog import query
 from blocks.engine import Engine, Owner
 from blocks.engine.retention import LastUse, make_room
 from blocks.errors import ServiceMissingError, TransientError
@@ -16,12 +15,7 @@ from blocks.lake import ObjectStore, open_store
 from blocks.records import CostRow, Phase
 from blocks.repositories import MirrorCache
 from blocks.settings import Settings, load_settings
-
-_IN_WORK = (
-    "SELECT e.image FROM environments e JOIN candidates c USING (candidate_id) "
-    "WHERE e.status = 'passed' AND c.status NOT IN ('published', 'withdrawn', 'verifier_rejected')"
-)
-"""Images that a later phase, or a person, still asks for."""
+from blocks.unfinished import is_unfinished
 
 
 @dataclass
@@ -71,15 +65,13 @@ class Workshop:
     def make_room(self) -> tuple[str, ...]:
         """Keep the images within the budget, where one is set. Returns what was removed.
 
-        Images of candidates that are not published yet stay.
+        Environments of candidates that have not come to their end stay; the lake is asked, which knows at once.
         """
         budget_gb = self.settings.engine.disk_budget_gb
         if budget_gb is None:
             return ()
-        waiting = _IN_WORK if self.settings.catalog_path.is_file() else None
-        rows = query(self.settings.catalog_path, waiting).rows if waiting else []
-        protected = [str(row[0]) for row in rows]
-        return make_room(self.engine.api, self.last_use, int(budget_gb * 1e9), protected=protected)
+        wanted = partial(is_unfinished, self.store)
+        return make_room(self.engine.api, self.last_use, int(budget_gb * 1e9), is_wanted=wanted)
 
     @cached_property
     def mirrors(self) -> MirrorCache:

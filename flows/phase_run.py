@@ -63,7 +63,7 @@ async def held(lease: Lease, workshop: Workshop, *, renew_sec: float = LEASE_SEC
     finally:
         renewing.cancel()
         await _remove_containers(workshop)
-        with contextlib.suppress(TransientError):
+        with contextlib.suppress(EnvmillError):  # it ends by itself
             await patiently(lease.release)
 
 

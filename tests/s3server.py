@@ -25,12 +25,37 @@ BUCKET = "envmill-tests"
 _START_SEC = 60
 
 
+@dataclass
+class Weed:
+    """The process, which can be frozen, killed and started again on the same data and ports."""
+
+    folder: Path
+    ports: list[int]
+    process: "subprocess.Popen[bytes]"
+
+    def freeze(self) -> None:
+        """It accepts connections, and answers nobody."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self.process.kill()  # asked politely it takes 20 seconds
+        self.process.wait()
+
+    def start(self) -> None:
+        """Again, after `kill`; answers a few seconds later."""
+        self.process = _start(self.folder, self.ports)
+
+
 @dataclass(frozen=True)
 class S3Server:
     """A running server with one bucket. `settings` are those of a user who may do everything in it."""
 
     endpoint_url: str
     settings: S3Settings
+    weed: Weed
     bucket: str = BUCKET
 
     def store(self, prefix: str) -> S3Store:
@@ -42,9 +67,10 @@ def running_s3(folder: Path) -> Iterator[S3Server]:
     """Start the server; it ends with the block, or with this process if that is killed."""
     for attempt in range(3):
         ports = _free_ports(9)
-        process = _start(folder / f"try{attempt}", ports)
+        place = folder / f"try{attempt}"
+        weed = Weed(place, ports, _start(place, ports))
         try:
-            if _answers(process, ports[0]):
+            if _answers(weed.process, ports[0]):
                 settings = S3Settings(
                     endpoint_url=f"http://127.0.0.1:{ports[0]}",
                     region="us-east-1",
@@ -52,11 +78,10 @@ def running_s3(folder: Path) -> Iterator[S3Server]:
                     secret_access_key=SecretStr("test-secret"),
                 )
                 _make_bucket(settings)
-                yield S3Server(f"http://127.0.0.1:{ports[0]}", settings)
+                yield S3Server(f"http://127.0.0.1:{ports[0]}", settings, weed)
                 return
         finally:
-            process.kill()  # asked politely it takes 20 seconds; its data goes with the folder
-            process.wait()
+            weed.kill()  # its data goes with the folder
             _remove_sockets(ports)
     pytest.fail(f"weed did not start three times; see {folder}/try*/weed.log")
 
@@ -79,7 +104,7 @@ def weed_binary() -> str:
 
 def _start(folder: Path, ports: list[int]) -> "subprocess.Popen[bytes]":
     data = folder / "data"
-    data.mkdir(parents=True)
+    data.mkdir(parents=True, exist_ok=True)
     identity = {
         "name": "tests",
         "credentials": [{"accessKey": "test-key", "secretKey": "test-secret"}],
@@ -97,7 +122,7 @@ def _start(folder: Path, ports: list[int]) -> "subprocess.Popen[bytes]":
         f"-volume.port={volume}", f"-volume.port.grpc={volume_grpc}", "-volume.max=20",
         f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", f"-metricsPort={metrics}",
     ]  # fmt: skip
-    with (folder / "weed.log").open("wb") as log:
+    with (folder / "weed.log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=_die_with_parent)
 
 

@@ -14,9 +14,9 @@ from docker.utils import parse_repository_tag
 
 from blocks.engine import archive
 from blocks.engine.clip import Clip
-from blocks.engine.faults import ContainerEndedError, engine_faults
+from blocks.engine.faults import MAKE_ROOM, ContainerEndedError, EngineDiskFullError, engine_faults, is_disk_full
 from blocks.engine.raw import inspect_image
-from blocks.engine.settle import end_stragglers, oom_kills
+from blocks.engine.settle import end_stragglers, free_bytes, oom_kills
 from blocks.engine.spec import ContainerSpec, ExecResult
 from blocks.engine.stream import ExecStream
 from blocks.engine.transcript import Transcript
@@ -27,6 +27,7 @@ from blocks.trees import File, Tree
 
 OUTPUT_HEAD, OUTPUT_TAIL = 16 << 10, 48 << 10
 _TICK_SEC = 0.5
+_NO_ROOM_BYTES = 16 << 20
 _log = logging.getLogger(__name__)
 
 
@@ -83,6 +84,7 @@ class Container:
         Raises:
             ContainerEndedError: the container had ended before, or was removed while the command ran, or was ended from
                 outside: an engine that is restarted does that. It says nothing about the command.
+            EngineDiskFullError: it failed, and the engine has no room left.
         """
         user = user or self.user
         exec_id = self._create_exec(
@@ -224,6 +226,8 @@ class Container:
         ended = exit_code != 0 and self._has_ended(killed=exit_code in (None, 137) and not timed_out)
         if ended and not ended_by_us and not out_of_memory:
             self._expect_own_end()
+        if exit_code not in (0, None) and not ended:
+            self._expect_room(output)
         note = _note(ending, timed_out, out_of_memory)
         if full:
             full.finish(note)
@@ -258,6 +262,20 @@ class Container:
             raise ContainerEndedError(
                 f"a container of {self.spec.image} was ended from outside (exit code {state['ExitCode']}): the engine was "
                 "restarted, or somebody removed it; run again"
+            )
+
+    def _expect_room(self, output: Clip) -> None:
+        """A command that failed because the engine's disk is full says nothing about itself.
+
+        Only where less is left than a container may write: with more, its own limit would have come first, so that no
+        command can claim this on an engine with room.
+        """
+        left = free_bytes(self._api, self.id)
+        if left is None or left >= self._written_bytes:
+            return
+        if left < _NO_ROOM_BYTES or is_disk_full(output.finish()):
+            raise EngineDiskFullError(
+                f"a command in a container of {self.spec.image} failed with {left >> 20} MB left on the disk; {MAKE_ROOM}"
             )
 
     def _wait_for_exit(self, exec_id: str) -> int | None:

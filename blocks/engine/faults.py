@@ -15,8 +15,23 @@ class ContainerEndedError(TransientError):
     """The container a call was for is not there any more."""
 
 
+class EngineDiskFullError(PermanentError):
+    """Nothing more can be written there. Says nothing about what was being built: the next run tries again."""
+
+
 class ImageMissingError(PermanentError):
     """The engine has no image of this name."""
+
+
+MAKE_ROOM = (
+    'the engine\'s disk is full: remove images or make it larger (docs/operators.md, "the disk is full"), and run again'
+)
+
+
+def is_disk_full(said: str | bytes) -> bool:
+    """Whether a text says so, in the words of the C library, or of Node.js."""
+    text = said if isinstance(said, str) else said.decode("utf-8", "replace")
+    return "No space left on device" in text or "no space left on device" in text or "ENOSPC" in text
 
 
 @contextmanager
@@ -35,12 +50,15 @@ def engine_faults(what: str) -> Iterator[None]:
         status = error.response.status_code if error.response is not None else 500
         if status == 409 and "not running" in _said(error):
             raise ContainerEndedError(f"{what}: the container has ended ({_said(error)})") from error
+        said = f"{what}: the container engine answered {status}: {_said(error)}"
+        if is_disk_full(said):
+            raise EngineDiskFullError(f"{said}; {MAKE_ROOM}") from error
         kind = (
             TransientError
             if status in (408, 409, 423, 429) or (status >= 500 and not _is_final(error))
             else PermanentError
         )
-        raise kind(f"{what}: the container engine answered {status}: {_said(error)}") from error
+        raise kind(said) from error
     except (requests.exceptions.RequestException, HTTPError, ConnectionError, TimeoutError) as error:
         raise TransientError(
             f"{what}: the container engine did not answer ({type(error).__name__}); try again"

@@ -7,7 +7,7 @@ dependencies they stand on, those before runtimes, and the base comes last.
 import hashlib
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def make_room(
     last_use: LastUse,
     budget_bytes: int,
     *,
-    protected: Collection[str] = (),
+    is_wanted: Callable[[str], bool],
     namespace: str = NAMESPACE,
     grace_sec: float = GRACE_SEC,
 ) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def make_room(
         api: the engine.
         last_use: when which was used.
         budget_bytes: what they may take together.
-        protected: references that stay, and so does what they are built on.
+        is_wanted: whether a reference must stay, and with it what it is built on; asked only of what would go next.
         namespace: how the names begin of the images that may go.
         grace_sec: what was used or made this recently stays.
 
@@ -105,7 +105,7 @@ def make_room(
     """
     left = list(stored_images(api, last_use, namespace))
     total = sum(image.own_bytes for image in left)
-    kept = _kept_layers(api, left, protected, time.time() - grace_sec, namespace)
+    kept = _kept_layers(api, left, time.time() - grace_sec, namespace)
     removed: list[str] = []
     while total > budget_bytes:
         free = [
@@ -117,6 +117,9 @@ def make_room(
         if not free:
             break
         image = min(free, key=lambda image: image.order)
+        if any(map(is_wanted, image.references)):
+            kept.add(image.layers)
+            continue
         left.remove(image)
         if not _remove(api, image):
             kept.add(image.layers)
@@ -133,19 +136,12 @@ def _is_on_top(layers: tuple[str, ...], image: StoredImage) -> bool:
     return len(layers) > len(image.layers) and layers[: len(image.layers)] == image.layers
 
 
-def _kept_layers(
-    api: APIClient, images: Sequence[StoredImage], protected: Collection[str], since: float, namespace: str
-) -> set[tuple[str, ...]]:
-    """Layers of images that stay: others' images, what containers run, what is protected or young."""
+def _kept_layers(api: APIClient, images: Sequence[StoredImage], since: float, namespace: str) -> set[tuple[str, ...]]:
+    """Layers of images that stay: others' images, what containers run, what is young."""
     with engine_faults("listing containers"):
         used = {row["ImageID"] for row in api.containers(all=True)}
     others = {tuple(row["Layers"]) for row in _rows(api) if not _is_ours(row, namespace)}
-    stay = {
-        image.layers
-        for image in images
-        if image.image_id in used or image.last_used > since or not set(protected).isdisjoint(image.references)
-    }
-    return others | stay
+    return others | {image.layers for image in images if image.image_id in used or image.last_used > since}
 
 
 def _rows(api: APIClient) -> list[dict[str, Any]]:

@@ -30,6 +30,15 @@ def oom_kills(api: APIClient, container_id: str) -> int:
     return sum(int(count) for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 
 
+def free_bytes(api: APIClient, container_id: str) -> int | None:
+    """Room left on the disk that the container's files are on; None where nobody can tell."""
+    try:
+        blocks, size = _said(api, container_id, ["/usr/bin/stat", "-f", "-c", "%a %S", "/"]).split()
+        return int(blocks) * int(size)
+    except (EnvmillError, ValueError):
+        return None
+
+
 def end_stragglers(api: APIClient, container_id: str, user: str) -> bool:
     """End every process but the container's init. False where some are left, or cannot be told.
 

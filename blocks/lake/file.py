@@ -25,10 +25,9 @@ _TRANSIENT = {
     errno.EBUSY,
     errno.EMFILE,
     errno.ENFILE,
-    errno.ENOSPC,
-    errno.EDQUOT,
     errno.ESTALE,
 }
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _DAY_SEC = 24 * 3600.0
 
 
@@ -260,5 +259,7 @@ def _faults(name: str, *, reading: bool = False) -> Iterator[None]:
             raise ObjectMissingError(f"{name}: no such object") from error
         raise UsageError(f"{name}: a file and a folder cannot share a name in a file store; use another key") from error
     except OSError as error:
-        message = f"{name}: {error.strerror or error}; see the folder that ENVMILL_LAKE names (default <home>/lake)"
+        where = "the folder that ENVMILL_LAKE names (default <home>/lake)"
+        mend = f"make room in {where}, and run again" if error.errno in _FULL else f"see {where}"
+        message = f"{name}: {error.strerror or error}; {mend}"
         raise (TransientError if error.errno in _TRANSIENT else PermanentError)(message) from error

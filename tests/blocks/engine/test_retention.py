@@ -44,7 +44,7 @@ class Shelf:
             self.engine.api,
             self.last_use,
             kilobytes * KILO,
-            protected=[self.namespace + name for name in protected],
+            is_wanted=[self.namespace + name for name in protected].__contains__,
             namespace=self.namespace,
             grace_sec=grace_sec,
         )
