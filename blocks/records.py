@@ -144,7 +144,6 @@ class ReasonCode(StrEnum):
     VERIFIER_FLAKY = "verifier_flaky"
     REGRESSION_EMPTY = "regression_empty"
     TESTS_USED_UP = "tests_used_up"
-    RUNNER_NOT_SUPPORTED = "runner_not_supported"
     # capture
     REPLAY_PASSES = "replay_passes"
     ROLLOUT_DISAGREES = "rollout_disagrees"

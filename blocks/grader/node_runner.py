@@ -170,7 +170,7 @@ def _start(
         orders=json.dumps({"nonce": nonce, "workspace": str(job.workspace)}).encode("ascii"),
         end_mark=f'{nonce} {{"event":"end"'.encode("ascii"),
         timeout_sec=timeout_sec,
-        can_reopen=True,
+        is_script=True,
     )
 
 

@@ -8,15 +8,19 @@ import selectors
 import signal
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from .account import Account, GraderError
 from .processes import adopt_orphans, become, end_all, renounce_privileges
 
 MAX_REPORT_BYTES = 256 << 20
 LOG_TAIL_BYTES = 8 << 10
+PIPE_BYTES = 4096
+"""What surely fits into a pipe that nobody reads yet (pipe(7): 65536, or one page for a user with many pipes)."""
 END_GRACE_SEC = 5.0
 """How long a process may go on after its end record (threads that were never joined, exit handlers)."""
 
@@ -68,13 +72,13 @@ def run_as_subject(
     orders: bytes,
     end_mark: bytes,
     timeout_sec: float,
-    can_reopen: bool = False,
+    is_script: bool = False,
 ) -> Finished:
     """Run `argv` plus the number of the report descriptor, with `orders` on stdin.
 
     The report is a pipe that only this command inherits: it has no name. A report line that starts with `end_mark` says
-    that the command is done; it then has END_GRACE_SEC to exit. `can_reopen`: the subject may open the pipe once more
-    through /proc, for tools that pass no descriptors on.
+    that the command is done; it then has END_GRACE_SEC to exit. `is_script`: a tool that can neither pass descriptors on nor
+    close its stdin: it may open the report once more through /proc, and can read the orders (PIPE_BYTES at most) only once.
 
     Raises:
         GraderError: the command cannot be started at all.
@@ -82,11 +86,9 @@ def run_as_subject(
     adopt_orphans()
     report_in, report_out = os.pipe()
     log_in, log_out = os.pipe()
-    if can_reopen and account.switch:
+    if is_script and account.switch:
         os.fchown(report_out, account.uid, account.gid)
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(orders)
-        stdin.seek(0)
+    with _orders(orders, once=is_script) as stdin:
         started = time.monotonic()
         try:
             pid = os.fork()
@@ -110,6 +112,27 @@ def run_as_subject(
     tail = bytes(log.data[-LOG_TAIL_BYTES:]).decode("utf-8", "replace")
     seconds = time.monotonic() - started
     return Finished(exit_code, timed_out, bytes(report.data), tail, report.overflowed, all_ended, seconds)
+
+
+@contextmanager
+def _orders(orders: bytes, *, once: bool) -> Iterator[IO[bytes]]:
+    """A file to read the orders from; `once`: a pipe, of which nothing is left when they have been read.
+
+    What stays readable at its beginning would give the nonce to whoever reads the descriptor again.
+    """
+    if not once:
+        with tempfile.TemporaryFile() as file:
+            file.write(orders)
+            file.seek(0)
+            yield file
+        return
+    if len(orders) > PIPE_BYTES:
+        raise GraderError(f"orders of {len(orders)} bytes do not fit into a pipe")
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        with os.fdopen(writing, "wb", buffering=0) as end:
+            end.write(orders)
+        yield pipe
 
 
 def _watch(
