@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.repositories import Commit, FileChange, Repository
+from tasks.qualify.steering import steers
 
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{7,40})")
 _REVERT_SUBJECT = re.compile(r"^(?:Revert|Reverts|revert:)\s+[\"“]?(.+?)[\"”]?$")
@@ -36,8 +37,9 @@ class Candidate(Record):
 
     @property
     def message(self) -> str:
-        """Everything people wrote about it."""
-        return f"{self.commit.message}\n{self.merge_message}".strip()
+        """Everything people wrote about it; nothing where some of it is meant for a judge."""
+        text = f"{self.commit.message}\n{self.merge_message}".strip()
+        return "" if steers(text) else text
 
 
 class History(Record):

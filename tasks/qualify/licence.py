@@ -1,5 +1,6 @@
 """The licence of a commit, by two detectors that must agree, and what the project's metadata declares."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -8,14 +9,21 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.repositories import Repository
+from blocks.repositories.records import SUBMODULE_MODE
 
 SURE_SCORE = 0.9
 """askalono's score from which its answer counts (0.95 refused licence files that only carry a long list of authors)."""
 
 _PRIMARY = re.compile(r"^(licen[cs]e|copying|unlicense)(\.(txt|md|rst))?$", re.IGNORECASE)
 _ANY = re.compile(r"^(licen[cs]e|copying|unlicense)([._-].*)?$", re.IGNORECASE)
+_NOT_FREE = re.compile(
+    r"(^|[/._-])(ee|enterprise|commercial|proprietary|non-?commercial|elastic|busl|bsl-1\.1|sspl)([/._-]|$)", re.I
+)
+_BUNDLED = re.compile(r"bundled|third|notice|dependenc|fonts?|assets|vendor|extern", re.IGNORECASE)
+_MAX_FOLDERS = 12
 _MAX_BYTES = 128 << 10
 _MAX_FILES = 6
 _TIMEOUT_SEC = 30.0
@@ -65,6 +73,15 @@ class Licence(Record):
     files: tuple[LicenceFile, ...]
     declared: str | None
     """What the project's metadata says, as it stands there."""
+    folders: tuple[LicenceFile, ...] = ()
+    """Licence files of folders, vendored code, tests and documentation left out: exceptions from the project's licence."""
+    submodules: tuple[str, ...] = ()
+    """Paths of submodules; each has a licence of its own, which the repository does not hold."""
+
+    def exceptions(self, allowed_ids: tuple[str, ...]) -> tuple[LicenceFile, ...]:
+        """Files beside the primary one whose licence is not allowed, or that speak of an edition that is not free."""
+        others = [*self.files[1:], *self.folders]
+        return tuple(file for file in others if _is_exception(file, allowed_ids))
 
     @property
     def primary(self) -> LicenceFile | None:
@@ -86,7 +103,29 @@ def read_licence(repository: Repository, commit: str) -> Licence:
     named = named or [path for path in paths if re.match(r"^LICENSES/[^/]+\.(txt|md)$", path)]
     named.sort(key=lambda path: (not _PRIMARY.match(path), path))
     files = [_detect(path, repository.read(commit, path) or b"") for path in named[:_MAX_FILES]]
-    return Licence(files=tuple(files), declared=_declared(repository, commit))
+    below = [path for path in paths if "/" in path and _ANY.match(path.rpartition("/")[2]) and _is_own(path)]
+    blobs: dict[str, LicenceFile] = {}
+    for path in sorted(below, key=lambda one: (one.count("/"), one))[:_MAX_FOLDERS]:
+        content = repository.read(commit, path) or b""
+        same = blobs.setdefault(hashlib.sha256(content).hexdigest(), _detect(path, content))
+        blobs[path] = same.model_copy(update={"path": path})
+    folders = tuple(blobs[path] for path in below if path in blobs)
+    submodules = tuple(entry.path for entry in repository.tree_paths(commit) if entry.mode == SUBMODULE_MODE)
+    return Licence(files=tuple(files), declared=_declared(repository, commit), folders=folders, submodules=submodules)
+
+
+def _is_own(path: str) -> bool:
+    """Whether a licence file in a folder speaks for code of the project."""
+    beside = f"{path.rpartition('/')[0]}/code.py"
+    return not path.endswith(".py") and not path.startswith("LICENSES/") and kind_of(beside) is PathKind.SOURCE
+
+
+def _is_exception(file: LicenceFile, allowed_ids: tuple[str, ...]) -> bool:
+    if _NOT_FREE.search(file.path):
+        return True
+    if file.licence is not None:
+        return not allowed(file.licence, allowed_ids)
+    return file.path.count("/") > 0 and not _BUNDLED.search(file.path) and not file.askalono and not file.spdx_matcher
 
 
 def allowed(licence: str, licences: tuple[str, ...]) -> bool:

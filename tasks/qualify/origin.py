@@ -7,11 +7,13 @@ from blocks.session import Session
 from blocks.settings import QualifySettings
 from blocks.start import Start
 from tasks.qualify.fidelity import Fidelity
+from tasks.qualify.github import Asked
 from tasks.qualify.licence import Licence, allowed, read_licence
 from tasks.qualify.start import Base, find_start
 from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
+REQUIRED_SCOPE = "publish_environment"
 MIN_FIDELITY = 0.5
 """Of what the session saw, at least this share is in the commit itself; below it the session is about other files. Between it
 and 1.0 the start state has to make up for the rest by what the session shows of uncommitted files; else a person has to
@@ -45,6 +47,16 @@ class OriginEvidence(Record):
     fidelity: Fidelity = Fidelity()
     start_fidelity: float | None = None
     """Share of what the session saw that the start state has, with what was recovered."""
+    exceptions: tuple[str, ...] = ()
+    """Licence files beside the project's own whose licence is not allowed: per-directory exceptions, other editions."""
+    in_submodules: tuple[str, ...] = ()
+    """Submodules whose files the session edits; their licence is elsewhere."""
+    hosting: Asked = Asked(said="no service was asked: Git evidence alone")
+    """What the hosting service says of the repository today."""
+    renamed_to: str | None = None
+    """`owner/name` of today, where the service has moved it."""
+    consent: tuple[str, ...] | None = None
+    """Scopes the contributor consented to."""
     missing: str | None = None
     """What was tried for a start commit that cannot be had, and why no other one stands in for it."""
     fault: str | None = None
@@ -55,7 +67,7 @@ def qualify_origin(
     session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
 ) -> Verdict:
     """Collect the evidence and have it judged."""
-    evidence = collect(session, repository, settings)
+    evidence = collect(session, repository, settings, around)
     return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings), start=evidence.start)
 
 
@@ -65,12 +77,17 @@ def unreachable(error: RepositoryUnreachableError, settings: QualifySettings) ->
     return reach(Qualifier.ORIGIN, evidence, lambda: decide(evidence, settings))
 
 
-def collect(session: Session, repository: Repository, settings: QualifySettings) -> OriginEvidence:
+def collect(
+    session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
+) -> OriginEvidence:
     """The evidence, as far as it can be had."""
+    hosting = around.hosting.repository()
     found = find_start(session, repository)
     start = found.start
     if start is None:
-        return OriginEvidence(missing=found.why, licence_gate=settings.licence_gate)
+        return OriginEvidence(
+            missing=found.why, licence_gate=settings.licence_gate, hosting=hosting, consent=around.scopes
+        )
     commit = start.base_commit
     branches = repository.branches_containing(commit)
     licence = read_licence(repository, commit)
@@ -90,6 +107,11 @@ def collect(session: Session, repository: Repository, settings: QualifySettings)
         licence_gate=settings.licence_gate,
         fidelity=found.fidelity,
         start_fidelity=start.start_fidelity,
+        exceptions=tuple(file.path for file in licence.exceptions(settings.licences)),
+        in_submodules=_within(session, licence.submodules),
+        hosting=hosting,
+        renamed_to=_renamed(repository.identity, hosting),
+        consent=around.scopes,
     )
 
 
@@ -97,6 +119,12 @@ def decide(evidence: OriginEvidence, settings: QualifySettings) -> Judgement:
     """The first rule that speaks, in the order: repository, commit, session, licence, public history, what differs."""
     if evidence.fault is not None:
         return _no(ReasonCode.REPOSITORY_UNREACHABLE, evidence.fault)
+    if evidence.consent is not None and REQUIRED_SCOPE not in evidence.consent:
+        told = f"the contributor's consent does not cover {REQUIRED_SCOPE}"
+        return _no(ReasonCode.CONSENT_MISMATCH, told)
+    facts = evidence.hosting.facts
+    if facts is not None and (facts.private or facts.visibility not in (None, "public")):
+        return _no(ReasonCode.REPOSITORY_UNREACHABLE, f"the service says {facts.full_name} is not public")
     start = evidence.start
     if start is None:
         told = f"the start commit cannot be had ({evidence.missing}); hand in one that the repository gives"
@@ -142,6 +170,7 @@ def _sure(evidence: OriginEvidence, start: Start) -> Judgement:
     elif not start.reach.is_public_history:
         sure = min(sure, 0.75)
     where = "stands in for a commit that cannot be had" if not start.is_exact else _HOW.get(start.reach.way, "public")
+    where += f", renamed to {evidence.renamed_to}" if evidence.renamed_to else ""
     more = f", {len(start.recovered)} uncommitted files recovered" if start.recovered else ""
     told = (
         f"commit {start.base_commit[:12]} ({where}), licence {evidence.licence or 'unknown'}, fidelity "
@@ -174,7 +203,24 @@ def _licence(evidence: OriginEvidence, settings: QualifySettings) -> Judgement |
     if found.contradicted:
         told = f"the project's metadata declares {found.declared!r}, its licence file is {evidence.licence}"
         return _unsure(ReasonCode.LICENCE_UNSURE, told, 0.5)
+    if evidence.exceptions:
+        told = f"{evidence.licence} is not all: {', '.join(evidence.exceptions[:5])} except what lies there or is sold"
+        return _unsure(ReasonCode.LICENCE_UNSURE, told, 0.5)
+    if evidence.in_submodules:
+        told = f"the session edits files of submodules, whose licence is elsewhere: {', '.join(evidence.in_submodules[:5])}"
+        return _unsure(ReasonCode.LICENCE_UNSURE, told, 0.5)
     return None
+
+
+def _within(session: Session, folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(folder for folder in folders if any(path.startswith(f"{folder}/") for path in session.edited_paths()))
+
+
+def _renamed(identity: str, hosting: Asked) -> str | None:
+    if hosting.facts is None:
+        return None
+    name = hosting.facts.full_name
+    return name if not identity.casefold().endswith(f"/{name.casefold()}") else None
 
 
 def _no(code: ReasonCode, message: str) -> Judgement:

@@ -9,9 +9,12 @@ from blocks.records import Decision, Qualifier, ReasonCode, Record
 from blocks.repositories import Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings
-from tasks.qualify.ranking import Ranked, rank_outcomes
+from tasks.qualify.parts import Authorship, FollowUp, Part, authorship_of, follow_ups, parts_of
+from tasks.qualify.ranking import Ranked, Ranking, rank, with_references
+from tasks.qualify.signals import Signals
 from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Judgement, RankedOutcome, Verdict, reach
+from tasks.qualify.words import references
 
 MIN_STRENGTH = 0.15
 """Below it a commit does not explain the session."""
@@ -33,14 +36,21 @@ class OutcomesEvidence(Record):
     """None where there is only one family of candidates."""
     best: Ranked | None
     rival: Ranked | None
+    parts: tuple[Part, ...] = ()
+    """The best one's hunks: which belong to it, and which came along."""
+    follow_ups: tuple[FollowUp, ...] = ()
+    authorship: Authorship | None = None
 
 
 def qualify_outcome(
     session: Session, repository: Repository, settings: QualifySettings, around: Surroundings = ALONE
 ) -> Verdict:
     """Collect the evidence and have it judged."""
-    ranked = [item for item in rank_outcomes(session, repository, settings) if item.evidence.source]
+    found = rank(session, repository, settings)
+    ranked = _with_pulls([item for item in found.ranked if item.evidence.source], found.signals, around)
     evidence = collect(ranked, settings)
+    if found.signals and evidence.best and evidence.best.evidence.strength >= MIN_STRENGTH:
+        evidence = evidence.model_copy(update=_around(repository, session, found, evidence.best))
     outcomes = tuple(
         RankedOutcome(
             commit=item.commit,
@@ -65,6 +75,31 @@ def collect(ranked: Sequence[Ranked], settings: QualifySettings) -> OutcomesEvid
         best=best,
         rival=rival,
     )
+
+
+def _around(repository: Repository, session: Session, found: Ranking, best: Ranked) -> dict[str, object]:
+    """What the evidence says of the best candidate beyond its rank."""
+    chosen = next(item for item in found.history.candidates if item.commit.sha == best.commit)
+    start = repository.commit(repository.resolve(session.start_commit) or session.start_commit)
+    return {
+        "parts": parts_of(repository, best.commit, found.signals) if found.signals else (),
+        "follow_ups": follow_ups(repository, found.history, chosen),
+        "authorship": authorship_of(repository, start, chosen.commit),
+    }
+
+
+def _with_pulls(ranked: list[Ranked], signals: Signals | None, around: Surroundings) -> list[Ranked]:
+    """The same, with the pull requests of the first few; one that names an issue of the session's counts as a reference."""
+    if signals is None:
+        return ranked
+    seen = []
+    for item in ranked[:KEPT]:
+        pulls = around.hosting.pulls_of(item.commit)
+        said = references("\n".join(f"#{pull.number} {pull.title}\n{pull.body}" for pull in pulls))
+        seen.append(
+            with_references(item, tuple(sorted(signals.references & said)), tuple(pull.number for pull in pulls))
+        )
+    return sorted([*seen, *ranked[KEPT:]], key=lambda item: -item.score)
 
 
 def decide(evidence: OutcomesEvidence) -> Judgement:

@@ -14,7 +14,7 @@ from blocks.records import Record
 from blocks.repositories import LineEdits, Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings
-from tasks.qualify.history import Candidate, read_history
+from tasks.qualify.history import Candidate, History, read_history
 from tasks.qualify.signals import Signals, read_signals, significant
 from tasks.qualify.words import identifiers, names, parts, references, words
 
@@ -53,6 +53,8 @@ class OutcomeEvidence(Record):
     focus: float
     literals: float
     references: tuple[str, ...]
+    pulls: tuple[int, ...] = ()
+    """Pull requests that hold it, where the hosting service could be asked."""
     matched: tuple[str, ...]
     """The rarest things both sides name."""
 
@@ -77,14 +79,38 @@ class _Text(NamedTuple):
     """Those of the user's values that its added lines hold."""
 
 
+class Ranking(NamedTuple):
+    """The ranked commits, and what they were ranked from; no signals where the start commit is unknown."""
+
+    ranked: tuple[Ranked, ...]
+    history: History
+    signals: Signals | None
+
+
 def rank_outcomes(session: Session, repository: Repository, settings: QualifySettings) -> tuple[Ranked, ...]:
     """All commits of the window that share anything with the session, best first; also those without source, marked.
 
     Empty where the start commit is unknown or nothing fits.
     """
+    return rank(session, repository, settings).ranked
+
+
+def with_references(item: Ranked, found: tuple[str, ...], pulls: tuple[int, ...]) -> Ranked:
+    """The same commit, knowing its pull requests; issues that only they name raise the score as those of a message do."""
+    shared = tuple(sorted({*item.evidence.references, *found}))
+    strength, score = item.evidence.strength, item.score
+    if shared and not item.evidence.references:
+        strength = round(min(1.0, strength + _REFERENCE), 4)
+        score = round(score + (strength - item.evidence.strength) / (1 + sum(_PRIORS.values())), 4)
+    evidence = item.evidence.model_copy(update={"references": shared, "pulls": pulls, "strength": strength})
+    return item.model_copy(update={"evidence": evidence, "score": score})
+
+
+def rank(session: Session, repository: Repository, settings: QualifySettings) -> Ranking:
+    """As `rank_outcomes`, with what it was done from."""
     start = repository.resolve(session.start_commit)
     if start is None:
-        return ()
+        return Ranking((), History(candidates=(), reverted={}), None)
     history = read_history(repository, start, settings.window_days)
     signals = read_signals(session, repository, start)
     texts, edits = _texts(history.candidates, repository, signals)
@@ -112,7 +138,8 @@ def rank_outcomes(session: Session, repository: Repository, settings: QualifySet
                 )
             )
     ranked = [item for item in ranked if item.evidence.strength > 0]
-    return tuple(sorted(ranked, key=lambda item: (-item.score, item.evidence.committed_at, item.commit)))
+    ordered = tuple(sorted(ranked, key=lambda item: (-item.score, item.evidence.committed_at, item.commit)))
+    return Ranking(ordered, history, signals)
 
 
 def _texts(

@@ -3,6 +3,7 @@
 from blocks.records import Record
 from blocks.repositories import Repository
 from blocks.session import Edit, EditKind, Session, Speaker
+from tasks.qualify.steering import without_steering
 from tasks.qualify.words import identifiers, literals, mentioned_paths, parts, references, words
 
 _TRIVIAL_LINE = 6
@@ -31,7 +32,7 @@ class Signals(Record):
 
 def read_signals(session: Session, repository: Repository, commit: str) -> Signals:
     """Read them off the session. Only the user's own words count as text; the agent's guesses do not."""
-    text = "\n".join(step.text for step in session.steps if step.speaker is Speaker.USER)
+    text = "\n".join(without_steering(step.text) for step in session.steps if step.speaker is Speaker.USER)
     names = identifiers(text)
     removed: set[str] = set()
     added: set[str] = set()
