@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from blocks.errors import EnvmillError, ServiceMissingError, UsageError
-from flows.commands import catalog, contributing, machine, reading, rebuild, running
+from flows.commands import catalog, contributing, machine, reading, rebuild, running, working
 from flows.commands.output import errors
 from flows.interruption import RunInterruptedError
 
@@ -31,6 +31,7 @@ app.command()(reading.sql)
 app.command()(running.publish)
 app.command()(rebuild.rebuild)
 app.command()(machine.up)
+app.command()(working.worker)
 app.command()(running.demo)
 app.add_typer(catalog.app, name="catalog")
 
