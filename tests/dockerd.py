@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from docker import APIClient
 from docker.errors import DockerException
 from requests.exceptions import RequestException
@@ -120,6 +121,7 @@ def mounts_below(*folders: Path) -> list[str]:
 @contextlib.contextmanager
 def own_dockerd(data: Path, run: Path) -> Iterator[Dockerd]:
     """Started; ended with the block, whatever state it is in then."""
+    _need_root()
     daemon = Dockerd(data, run)
     try:
         daemon.start()
@@ -143,6 +145,7 @@ def copy_images(source: Engine, target: Engine, references: list[str]) -> None:
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int, kind: str = "ext4") -> Iterator[Path]:
     """A file system of its own of this size: `ext4` in a file, which overlays can stand on, or a `tmpfs`."""
+    _need_root()
     place = folder / "disk"
     place.mkdir(parents=True)
     if kind == "tmpfs":
@@ -158,3 +161,8 @@ def small_disk(folder: Path, megabytes: int, kind: str = "ext4") -> Iterator[Pat
         yield place
     finally:
         subprocess.run(["umount", "-l", str(place)], check=False)
+
+
+def _need_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounts and engines of a test's own need root")

@@ -13,6 +13,7 @@ from blocks.catalog.pointers import new_pointers, not_loaded, pointer_targets, s
 from blocks.catalog.snapshot import publish_snapshot
 from blocks.catalog.tables import open_index, transaction
 from blocks.catalog.views import create_views, find_current, layout_digest
+from blocks.errors import PermanentError
 from blocks.lake.lease import Lease, acquire_lease
 from blocks.lake.store import ObjectStore
 from blocks.owner import Owner
@@ -58,9 +59,9 @@ def index(store: ObjectStore, settings: Settings, owner: Owner | None = None) ->
 
     Raises:
         LeaseHeldError: another indexer is at work.
-        TransientError, PermanentError: of the store, or of an index file that cannot be opened.
+        TransientError, PermanentError: of the store, or of an index file that cannot be opened or written.
     """
-    with acquire_lease(store, "catalog", owner=owner, ttl_sec=_LEASE_SEC) as lease:
+    with acquire_lease(store, "catalog", owner=owner, ttl_sec=_LEASE_SEC) as lease, _disk(settings):
         tally = _Tally()
         with open_index(index_path(settings)) as connection:
             pointers = new_pointers(store, connection)
@@ -80,7 +81,7 @@ def rebuild(store: ObjectStore, settings: Settings) -> IndexReport:
         TransientError, PermanentError: of the store.
     """
     target = index_path(settings)
-    with acquire_lease(store, "catalog", ttl_sec=_LEASE_SEC) as lease, _new_file(target) as fresh:
+    with acquire_lease(store, "catalog", ttl_sec=_LEASE_SEC) as lease, _disk(settings), _new_file(target) as fresh:
         tally = _Tally()
         with open_index(fresh) as connection:
             # The pointers first: what is committed while we list is then left to the next index.
@@ -141,6 +142,17 @@ def _report(tally: _Tally, waiting: int) -> IndexReport:
         waiting=waiting,
         faults=tuple(tally.faults),
     )
+
+
+@contextmanager
+def _disk(settings: Settings) -> Iterator[None]:
+    """What the disk says, and what DuckDB makes of it, becomes an error that says what to do."""
+    try:
+        yield
+    except (OSError, duckdb.Error) as error:
+        said = getattr(error, "strerror", None) or error
+        where = f"{settings.home}: the catalog cannot be written"
+        raise PermanentError(f"{where}: {said}; make room there, or correct its permissions, and run again") from error
 
 
 @contextmanager

@@ -44,23 +44,44 @@ def write_release(tree: Tree, releases_dir: Path, version: str) -> Path:
         The folder `<releases_dir>/<version>`.
 
     Raises:
-        PermanentError: the version is none, the tree holds a link, or another release of that name is there.
+        PermanentError: the version is none, the tree holds a link, another release of that name is there, or the disk
+            refuses.
     """
     if not VERSION.fullmatch(version):
         raise PermanentError(f"{version!r} is not a release version (YYYY.MM.DD-xxxxxxxx)")
-    releases_dir.mkdir(parents=True, exist_ok=True)
     target = releases_dir / version
-    with _one_writer(releases_dir):
+    with _disk(releases_dir), _one_writer(releases_dir):
+        _remove_halves(releases_dir)
         if target.exists():
             _require_same(target, tree)
         else:
             partial = releases_dir / f"{version}.partial"
-            shutil.rmtree(partial, ignore_errors=True)
             _write_tree(tree, partial)
             partial.rename(target)
             _sync(releases_dir)
         _point_latest(releases_dir, version)
     return target
+
+
+@contextmanager
+def _disk(releases_dir: Path) -> Iterator[None]:
+    """What the disk says becomes an error that says what to do."""
+    try:
+        releases_dir.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        mend = "make room there (old releases may go), or correct its permissions, and run again"
+        raise PermanentError(
+            f"{releases_dir}: a release cannot be written: {error.strerror or error}; {mend}"
+        ) from error
+
+
+def _remove_halves(releases_dir: Path) -> None:
+    """What killed writers left: whoever holds the lock is the only writer there is."""
+    for half in releases_dir.glob("*.partial"):
+        shutil.rmtree(half)
+    for link in releases_dir.glob(".latest-*"):
+        link.unlink()
 
 
 @contextmanager
