@@ -1,16 +1,25 @@
 """A build that fails is a Failed run with everything a person needs; a rejection is a Completed one; both in one batch."""
 
+import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import url2pathname
 
+import httpx
 import pytest
+from playwright.sync_api import Page, expect
 
 from blocks.engine import Engine
+from blocks.lake.file import FileStore
+from blocks.records import ObstacleRow, Phase
+from flows.failure_page import rows
+from flows.logs import serving_logs
 from tests.flows.api import Api, prefect
+from tests.flows.browser import browsing, picture
 from tests.flows.command import ROOT, Command, Done, containers_of
 from tests.flows.test_bad_input import hand_in, write_config
 from tests.history import MIT, History
@@ -61,7 +70,7 @@ class Batch:
 
 
 @pytest.fixture(scope="module")
-def batch(api: Api, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> Batch:
+def batch(api: Api, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
     """A run over a candidate that cannot be built, and one whose bug no test sees.
 
     The first asks for a version that does not exist and for a part of itself that no commit has: dropping the one does
@@ -77,8 +86,11 @@ def batch(api: Api, python_image: str, tmp_path_factory: pytest.TempPathFactory)
         hand_in(folder / "inbox", repository, kettle(folder / name, requirement, package))
         mirrors[repository] = folder / name
     config = write_config(folder / "envmill.toml", folder / "inbox", mirrors)
-    command = Command(folder / "home", {"PREFECT_API_URL": api.url, "ENVMILL_CONFIG": str(config)})
-    return Batch(command, command("run", "--no-publish"))
+    lake = FileStore(folder / "home" / "lake")
+    with serving_logs(lambda: lake, 0) as port:
+        logs = {"ENVMILL_LOG_URL": f"http://127.0.0.1:{port}"}
+        command = Command(folder / "home", {"PREFECT_API_URL": api.url, "ENVMILL_CONFIG": str(config), **logs})
+        yield Batch(command, command("run", "--no-publish"))
 
 
 def test_a_failed_build_and_a_rejection_in_one_run(batch: Batch, api: Api, engine: Engine) -> None:
@@ -99,26 +111,112 @@ def test_a_failed_build_and_a_rejection_in_one_run(batch: Batch, api: Api, engin
     assert parent["state_type"] == "COMPLETED"
 
 
-def test_a_failed_build_can_be_understood_in_the_ui(batch: Batch, api: Api) -> None:
+REASON = "tests_not_collected: no test passes in the solution (1 ran, 1 files not collected): "
+MISSING = "No module named 'kettle._native'"
+
+
+def test_what_is_left_of_a_failed_build(batch: Batch, api: Api) -> None:
     [failed] = api.runs("archaeology-broken-")
     assert failed["state_type"] == "FAILED"
-    assert failed["state"]["message"].startswith("tests_not_collected: ")
+    assert failed["state"]["message"] == f"{REASON}ModuleNotFoundError: {MISSING}"
     artifacts = api.artifacts(failed["id"])
     assert {name: artifact["type"] for name, artifact in artifacts.items()} == {
         "failure": "markdown",
         "obstacles": "table",
         "log": "markdown",  # what Prefect makes of a link
     }
-    assert artifacts["failure"]["data"].startswith("# archaeology failed: `tests_not_collected`")
-    assert "packaging>=9999" in artifacts["failure"]["data"]
-    assert "wheels only, as of the outcome" in artifacts["obstacles"]["data"]
-    address = artifacts["log"]["data"].partition("(")[2].rpartition(")")[0]
-    assert address.startswith(f"file://{batch.command.home}/lake/candidates/{batch.candidate('broken')}/archaeology/")
-    log = Path(url2pathname(address.removeprefix("file://"))).read_text()
-    assert "$ uv pip compile" in log and "packaging>=9999" in log and "[ended with 1 after" in log
+    candidate = batch.candidate("broken")
+    shown = batch.command("show", candidate[:8], "--log", "archaeology")
+    assert shown.code == 0, shown.said
+    assert "$ uv pip compile" in shown.out and "packaging>=9999" in shown.out and "[ended with 1 after" in shown.out
+    assert f"the whole log: envmill show {candidate} --log archaeology" in batch.done.out
     obstacles = batch.command.rows("SELECT symptom, resolved FROM obstacles")
     assert any("packaging" in row["symptom"] for row in obstacles)
     assert any("kettle._native" in row["symptom"] and not row["resolved"] for row in obstacles)
+
+
+def test_a_failed_build_can_be_understood_in_the_ui(batch: Batch, api: Api, tmp_path: Path) -> None:
+    """As a person sees it, from the list of runs to the whole log."""
+    ui, candidate = api.url.removesuffix("/api"), batch.candidate("broken")
+    command = f"envmill show {candidate} --log archaeology"
+    with browsing(tmp_path) as page:
+        page.goto(f"{ui}/runs?state=Failed")
+        page.get_by_role("link", name=re.compile("^archaeology-broken-")).first.click()
+        expect(page.get_by_text("Failed", exact=True).first).to_be_visible()
+        expect(page.get_by_text(f"archaeology failed, {REASON}").first).to_be_visible()
+        expect(page.get_by_text("What stood in the way:").first).to_be_visible()
+        picture(page, "failed-build-run", height=1250)
+
+        page.get_by_text("Artifacts", exact=True).click()
+        page.get_by_text(re.compile(f"^archaeology-{candidate}-failure$")).click()
+        expect(page.get_by_role("heading", name="archaeology failed: tests_not_collected")).to_be_visible()
+        expect(page.get_by_text(f"{REASON.partition(': ')[2]}ModuleNotFoundError: {MISSING}").first).to_be_visible()
+        for heading, part in (
+            ("What was said", f"E   ModuleNotFoundError: {MISSING}"),
+            ("What stood in the way", f"5. {MISSING} → a package that only the tests import"),
+            ("Dockerfile", "FROM debian:bookworm-slim"),
+            ("End of the log", "== tests of the solution: end of their output"),
+            ("Requirements", "packaging>=9999"),
+            ("When the cause is mended", f"envmill run --retry archaeology {candidate}"),
+        ):
+            expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+            assert part.removeprefix("5. ") in page.inner_text("body"), part
+        expect(page.get_by_text(command)).to_be_visible()
+        picture(page, "failed-build-page", height=2400)
+        assert page.get_by_role("link", name="The whole log").count() == 1
+        _open_log(page)
+
+        page.goto(f"{ui}/artifacts/key/archaeology-{candidate}-obstacles")
+        page.get_by_role("link", name=re.compile("^archaeology-broken-")).first.wait_for()
+        _open_artifact(page, api, candidate, "obstacles")
+        table = page.get_by_role("table")
+        expect(table.get_by_role("row")).to_have_count(6)
+        expect(table.get_by_role("row").nth(1)).to_contain_text("wheels only, as of the outcome")
+        expect(table.get_by_role("row").nth(4)).to_contain_text("yes")
+        last = table.get_by_role("row").nth(5)
+        expect(last).to_contain_text(MISSING)
+        expect(last).to_contain_text("add_module")
+        right = last.bounding_box(), table.locator("xpath=..").bounding_box()
+        assert right[0] and right[1] and right[0]["x"] + right[0]["width"] <= right[1]["x"] + right[1]["width"] + 1
+        picture(page, "failed-build-obstacles", height=760)
+
+        _open_artifact(page, api, candidate, "log")
+        expect(page.get_by_text("In the lake:")).to_contain_text(f"candidates/{candidate}/archaeology/")
+        expect(page.get_by_text(command)).to_be_visible()
+        _open_log(page)
+
+
+def test_hostile_text_is_only_text_in_the_ui(api: Api, tmp_path: Path) -> None:
+    evil = "<img src=http://127.0.0.1:9/a.png> ![x](http://127.0.0.1:9/b.png) [click](http://127.0.0.1:9/c) `` **bold**"
+    obstacle = ObstacleRow(
+        candidate_id="c-1", phase=Phase.ARCHAEOLOGY, attempt=1, symptom=evil, remedy=evil, resolved=False
+    )
+    table = {"key": "hostile", "type": "table", "data": json.dumps(rows([obstacle]))}
+    made = httpx.post(f"{api.url}/artifacts/", json=table, timeout=30).raise_for_status().json()
+    with browsing(tmp_path) as page:
+        page.goto(f"{api.url.removesuffix('/api')}/artifacts/artifact/{made['id']}")
+        row = page.get_by_role("row").nth(1)
+        expect(row).to_contain_text("<img src=")
+        expect(row).to_contain_text("**bold**")
+        assert row.locator("img, a, b, strong").count() == 0
+
+
+def _open_artifact(page: Page, api: Api, candidate: str, name: str) -> None:
+    [found] = api.ask("artifacts", artifacts={"key": {"any_": [f"archaeology-{candidate}-{name}"]}})
+    page.goto(f"{api.url.removesuffix('/api')}/artifacts/artifact/{found['id']}")
+
+
+def _open_log(page: Page) -> None:
+    """The link opens the whole log, as text, in a tab of its own."""
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="The whole log").click()
+    log = opened.value
+    log.wait_for_load_state()
+    text = log.inner_text("body")
+    assert text.startswith("$ uv pip compile") and "packaging>=9999" in text and "[ended with 1 after" in text
+    assert MISSING in text
+    picture(log, "failed-build-log", height=760)
+    log.close()
 
 
 def test_a_phase_is_run_anew_from_a_deployment(batch: Batch, api: Api, deployed: Api, tmp_path: Path) -> None:
