@@ -66,7 +66,7 @@ def collect(
     best, other = _best(session, repository, settings)
     commit = best.commit if best else None
     leading = other.commit if other and _leads(other, best) else None
-    used = known_commits(repository.identity) if settings.known_benchmarks else {}
+    used = known_commits(repository.identity, around.benchmarks) if settings.known_benchmarks else {}
     return DisqualifierEvidence(
         steering=find_steering(session, _texts(repository, [name for name in (commit, leading) if name])),
         outcome=commit,

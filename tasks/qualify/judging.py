@@ -38,7 +38,7 @@ from blocks.session import Session
 from blocks.settings import ModelSettings, QualifySettings, Settings
 from tasks.qualify.citations import Checked, Claim, check_claims
 from tasks.qualify.dossier import dossier
-from tasks.qualify.steering import speaks_to_judge
+from tasks.qualify.steering import steers
 from tasks.qualify.tools import RepositoryTools
 from tasks.qualify.verdict import ModelUse, Verdict
 
@@ -53,6 +53,11 @@ CODES: Mapping[Qualifier, frozenset[ReasonCode]] = {
             ReasonCode.CHANGE_TRIVIAL,
             ReasonCode.CHANGE_TOO_LARGE,
             ReasonCode.CHANGE_NOT_SOURCE,
+            ReasonCode.MOSTLY_GENERATED,
+            ReasonCode.NOT_IN_CONTAINER,
+            ReasonCode.NOTHING_OBSERVABLE,
+            ReasonCode.PROJECT_TOO_LARGE,
+            ReasonCode.PROJECT_TOY,
             ReasonCode.STEERING_TEXT,
         }
     ),
@@ -268,7 +273,7 @@ def _steered(case: Case, reply: Reply[ModelVerdict]) -> bool:
     texts += [shown.content for step in session.steps for shown in step.observations]
     texts += [call.arguments for step in session.steps for call in step.tool_calls]
     texts += [message.content for message in reply.transcript if message.role == "tool"]
-    return any(map(speaks_to_judge, texts))
+    return any(map(steers, texts))
 
 
 def _evidence(rule: Verdict, reply: Reply[ModelVerdict], checked: Checked, steered: bool) -> str:

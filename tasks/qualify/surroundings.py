@@ -4,6 +4,7 @@ A qualifier gets it beside session and repository; with nothing around, everythi
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from blocks.catalog import query
 from blocks.chain import Chain
@@ -12,6 +13,7 @@ from blocks.phases import ingest_manifest
 from blocks.records import CandidateRow, Record
 from blocks.session import Session
 from blocks.workshop import Workshop
+from tasks.qualify.benchmarks import LISTS
 from tasks.qualify.github import Hosting, NotAsked, hosting_of
 
 NOBODY = NotAsked("no service was asked")
@@ -36,6 +38,8 @@ class Surroundings:
 
     neighbours: tuple[Neighbour, ...] = ()
     hosting: Hosting = NOBODY
+    benchmarks: Path = LISTS
+    """Folder of the lists of commits that known benchmarks use."""
     scopes: tuple[str, ...] | None = None
     """What the contributor consented to; None where that is not known here."""
 
