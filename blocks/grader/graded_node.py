@@ -16,7 +16,7 @@ from .graded import Graded, endings, lay_plants, silent
 from .node_runner import DEPENDENCIES, NodeJob, links_of, run_node
 from .planting import script_plant
 from .policy import made_by_build
-from .spec import GraderSpec
+from .spec import GraderSpec, is_plain_path
 from .tidy import remove_shared
 
 CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
@@ -28,6 +28,7 @@ def grade_node(spec: GraderSpec, tests: Path, account: Account) -> Graded:
     del tests
     root = Path(spec.workspace)
     held = {path: digest for path in submission.merged_paths(spec) if (digest := tree.digest_below(root, path))}
+    _clear_links(root, spec)
     digests, names = lay_plants(spec, account, spec.sentinel_files, script_plant)
     links = frozenset(links_of(spec.build))
 
@@ -52,6 +53,15 @@ def grade_node(spec: GraderSpec, tests: Path, account: Account) -> Graded:
     own = frozenset(name for some in names.values() for name in some)
     told = endings(run.report.results, sorted(own))
     return Graded(run, told, changed, silent_files=silent(names, told), own=own)
+
+
+def _clear_links(root: Path, spec: GraderSpec) -> None:
+    """Where a link into the dependencies is to be nothing is left of the submission, no empty folder either."""
+    placed = {*spec.base, *spec.hidden}
+    for path in links_of(spec.build):
+        is_held = any(one == path or one.startswith(path + "/") for one in placed)
+        if is_plain_path(path) and not is_held and tree.is_folder((root / path).parent):
+            tree.remove(root / path)
 
 
 def _empty_caches() -> None:

@@ -53,10 +53,12 @@ function thrown(error) {
   // What a test throws by itself is wrapped; the stack is that of what was thrown.
   if (/^(Error thrown in|Rejected promise returned by) test/.test(error.message || '')) return String(error.stack || error.message)
   const original = error.originalError || error.object || {}
+  // What an assertion found beside its message, e.g. "Function threw unexpected exception:".
+  const labels = [error, original].flatMap(one => one.formattedDetails || one.values || []).map(one => one.label || '')
   const isAssertion = error.avaAssertionError || error.type === 'ava' || error.name === 'AssertionError'
   return {
     name: isAssertion ? 'AssertionError' : error.name || original.name,
-    message: error.message || original.message || '',
+    message: [error.message || original.message || '', ...new Set(labels)].join(' ').trim(),
     code: error.code || original.code,
     stack: error.stack || original.stack,
   }

@@ -12,6 +12,8 @@ class Reporter {
       const isTelling = detail && typeof detail === 'object' && (detail.message || detail.matcherResult)
       channel.test(result.testFilePath, [...one.ancestorTitles, one.title], {
         outcome: one.invocations > 1 && one.status === 'passed' ? 'rerun' : OUTCOMES[one.status] || 'skipped',
+        // jest says nothing of hooks; the frame of its own that called one is in the stack.
+        phase: /\b_callCircusHook\b/.test((one.failureMessages || [])[0] || '') ? 'setup' : 'call',
         error: one.status === 'failed' ? (isTelling ? told(detail, one) : (one.failureMessages || [])[0]) : undefined,
         seconds: (one.duration || 0) / 1000,
       })

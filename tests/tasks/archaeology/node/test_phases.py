@@ -136,6 +136,7 @@ def test_submissions_that_get_nothing(kettle: Candidate, change: Change, reason:
         RIGHT,
         {**RIGHT, "package.json": None, "test/core.test.js": None},
         {**RIGHT, "package.json": with_manifest(dependencies={"ms": "2"}, jest={"testMatch": []})},
+        {**RIGHT, **tree({"node_modules/.cache/x": "", "node_modules/jest/package.json": "{}"})},
         {**RIGHT, **tree({"jest.config.js": "throw 1", "test/mine.test.js": "test('mine', () => { throw 1 })"})},
     ],
     ids=[
