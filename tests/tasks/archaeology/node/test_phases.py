@@ -143,6 +143,7 @@ def test_submissions_that_get_nothing(kettle: Candidate, change: Change, reason:
         "right",
         "right, manifest and tests deleted",
         "right, manifest changed",
+        "right, with packages of its own",
         "right, with configuration of its own",
     ],
 )
