@@ -15,16 +15,23 @@ __all__ = ["s3_server"]
 
 TESTS = Path(__file__).parent
 DEEP = (
+    "flows/test_engine_fails.py",
+    "flows/test_full_disk.py",
+    "flows/test_kill_flow.py",
+    "flows/test_kill_worker.py",
+    "flows/test_store_outage.py",
     "isolation",
     "tasks/archaeology/node",
     "tasks/archaeology/cpp",
     "tasks/archaeology/test_repair.py",
     "tasks/containerize/test_rebuild.py",
     "tasks/containerize/test_determinism.py",
+    "tasks/containerize/test_layers.py",
     "tasks/publish/test_build.py",
     "peers",
 )
-"""Where the engine builds many kinds of projects, or hostile ones: `make test-deep`, which CI runs after `make test`."""
+"""Where the engine builds many kinds of projects, or hostile ones, or whole runs are cut off: `make test-deep`, which CI runs
+after `make test`."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,76 +1,115 @@
 """Built twice from scratch, each time with layers of its own: the same paths, bytes, modes and owners."""
 
-import hashlib
+import json
 import re
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from blocks.builder.foundations import foundation_of
 from blocks.engine import Engine
-from blocks.lake import open_store
-from blocks.recipe import Recipe
-from blocks.records import Phase
-from blocks.settings import Settings
-from tasks.containerize.scan import known_layers
-from tasks.containerize.seal import seal
-from tests.tasks.pipeline import Candidate
+from blocks.repositories import MirrorCache
+from tests.flows.command import ROOT
+from tests.tasks.archaeology.cpp.projects import cmake_gtest
+from tests.tasks.archaeology.node.projects import package
+from tests.tasks.containerize.environments import Dug, Forge, dig, forging
+from tests.tasks.projects import NEW_TESTS, Project, publish, src_layout
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-DIFFERS: frozenset[str] = frozenset()
-"""Paths that may differ between two builds of the same inputs: none so far."""
+DIFFERS: dict[str, str] = {}
+"""Paths (patterns) that may differ between two builds of the same inputs, each with the reason: none so far."""
 
 
 @pytest.fixture
-def images(engine: Engine) -> Iterator[list[str]]:
-    """Images of this test, the upper ones last; taken away afterwards."""
-    made: list[str] = []
-    yield made
-    for reference in reversed(made):
-        engine.remove_image(reference)
+def forge(engine: Engine) -> Iterator[Forge]:
+    yield from forging(engine)
 
 
-def build(candidate: Candidate, python_image: str, home: Path, name: str, images: list[str]) -> dict[str, str]:
-    """The files of an environment image above the runtime. Its layers are new: the runtime has another name each time."""
-    engine, settings = candidate.workshop.engine, Settings(home=home)
-    runtime = f"envmill-test/runtime:{engine.owner.pid}-{name}"
-    engine.tag(python_image, runtime)
-    images.append(runtime)
-    recipe = candidate.chain.record(Phase.ARCHAEOLOGY, "recipe.json", Recipe)
-    start = candidate.chain.tree(Phase.ARCHAEOLOGY, "start.tar")
-    # Packages are what both builds share; everything else is made anew, in another home.
-    store = candidate.workshop.store
-    below = foundation_of(recipe).dependency_image(engine, store, settings, recipe, runtime)
-    images.append(below)
-    built = seal(engine, store, settings, recipe, start, runtime_image=runtime, environment_id="same-0")
-    images.append(built.reference)
-    assert not built.failure
-    files: dict[str, list[str]] = {}
-    for layer, stream in engine.save_layers(built.reference, known_layers(engine, open_store(settings), python_image)):
-        if layer.startswith("layer/"):
-            with tarfile.open(fileobj=stream, mode="r|") as archive:
-                for entry in archive:
-                    reader = archive.extractfile(entry) if entry.isreg() else None
-                    body = hashlib.sha256(reader.read()).hexdigest() if reader else entry.linkname
-                    kind = entry.type.decode()
-                    said = f"{kind} {entry.mode:o} {entry.uid}:{entry.gid} {body}"
-                    files.setdefault(entry.name, []).append(said)
-    return {path: "; ".join(sorted(said)) for path, said in files.items()}  # layers come in no certain order
-
-
-def test_built_twice(rebuilt: Candidate, python_image: str, tmp_path: Path, images: list[str]) -> None:
-    first = build(rebuilt, python_image, tmp_path / "a", "a", images)
-    second = build(rebuilt, python_image, tmp_path / "b", "b", images)
-    assert len(set(images)) == 6, "nothing was shared but the runtime"
-    assert len(first) > 500
-    assert any(path.endswith(".pyc") for path in first)
+def equal(forge: Forge, first: Dug, second: Dug, telling: str) -> dict[str, str]:
+    """Build both; `telling` is a path that must be in the images, or the comparison says little."""
+    trees = [forge.files(forge.anew(dug, name), dug) for dug, name in ((first, "a"), (second, "b"))]
+    assert len(set(forge.made)) == len(forge.made), "nothing was shared but the runtime"
+    assert any(re.search(telling, path) for path in trees[0]), sorted(trees[0])
     different = {
-        path: (first.get(path), second.get(path))
-        for path in sorted(first.keys() | second.keys())
-        if first.get(path) != second.get(path)
+        path: (trees[0].get(path), trees[1].get(path))
+        for path in sorted(trees[0].keys() | trees[1].keys())
+        if trees[0].get(path) != trees[1].get(path) and not any(re.fullmatch(known, path) for known in DIFFERS)
     }
-    assert {path: how for path, how in different.items() if path not in DIFFERS} == {}
-    assert not [path for path in first if re.search(r"uv_(cache|build)\.json$|\.dist-info/direct_url\.json$", path)][1:]
+    assert different == {}
+    return trees[0]
+
+
+def test_pure_python(engine: Engine, python_image: str, forge: Forge, tmp_path: Path) -> None:
+    """The repository of the sample contribution."""
+    bundle = ROOT / "data" / "sample" / "repositories" / "gatehours.bundle"
+    address = "https://github.com/lanternquay/gatehours"
+    repository = MirrorCache(tmp_path / "mirrors", {address: str(bundle)}).open(address)
+    end = next(commit for commit in repository.history("HEAD") if commit.subject.startswith("Fix openings after"))
+    dug = dig(engine, tmp_path / "home", repository, end.parents[0], end.sha)
+    files = equal(forge, dug, dug, r"^opt/venv/.*\.pyc$")
+    assert len(files) > 500
+    assert not [path for path in files if re.search(r"uv_(cache|build)\.json$|\.dist-info/direct_url\.json$", path)][1:]
+
+
+def with_extension() -> Project:
+    """A C extension that is compiled in place, and asks the compiler for the time."""
+    source = "#include <Python.h>\nstatic PyObject *when(PyObject *self, PyObject *no) {\n"
+    source += '    return PyUnicode_FromString(__DATE__ " " __TIME__ " " __FILE__);\n}\n'
+    source += 'static PyMethodDef methods[] = {{"when", when, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};\n'
+    source += 'static struct PyModuleDef it = {PyModuleDef_HEAD_INIT, "_when", "", -1, methods};\n'
+    source += "PyMODINIT_FUNC PyInit__when(void) { return PyModule_Create(&it); }\n"
+    setup = "from setuptools import Extension, setup\nsetup(ext_modules=[Extension('kettle._when', ['src/_when.c'])])\n"
+    core = "from kettle._when import when\n"
+    made = src_layout()
+    start = {
+        **made.start,
+        "setup.py": setup,
+        "src/_when.c": source,
+        "src/kettle/core.py": core + str(made.start["src/kettle/core.py"]),
+    }
+    change = {
+        **made.change,
+        "src/kettle/core.py": core + str(made.change["src/kettle/core.py"]),
+        "tests/test_core.py": NEW_TESTS,
+    }
+    return Project(start, change)
+
+
+def test_a_c_extension(engine: Engine, python_image: str, forge: Forge, tmp_path: Path) -> None:
+    found = publish(tmp_path, with_extension())
+    dug = dig(engine, tmp_path / "home", found.repository, found.start, found.end)
+    equal(forge, dug, dug, r"^app/src/kettle/_when\..*\.so$")
+
+
+def with_build() -> Project:
+    """TypeScript, which its build step compiles; tests import what was built. No lock: the date decides."""
+    manifest = package(
+        type="module",
+        scripts={"build": "tsc -p .", "test": "node --test test/"},
+        devDependencies={"typescript": "^5.4.0", "ms": "^2.1.0"},
+    )
+    options = {"outDir": "dist", "module": "nodenext", "target": "es2022", "incremental": True, "strict": True}
+    config = json.dumps({"compilerOptions": options, "include": ["src"]})
+    bug = "export const boil = (litres: number) => litres * 100\n"
+    tests = (
+        "import { test } from 'node:test'\nimport assert from 'node:assert'\nimport { boil } from '../dist/core.js'\n"
+    )
+    tests += "test('nothing', () => { assert.strictEqual(boil(0), 0) })\n"
+    start = {"package.json": manifest, "tsconfig.json": config, "src/core.ts": bug, "test/core.test.mjs": tests}
+    fixed = tests + "test('a litre', () => { assert.strictEqual(boil(1), 334) })\n"
+    return Project(start, {"src/core.ts": bug.replace("100", "334"), "test/core.test.mjs": fixed})
+
+
+def test_typescript_that_is_compiled(engine: Engine, forge: Forge, tmp_path: Path) -> None:
+    """Fetched twice as well: the archive of dependencies is the same, too."""
+    found = publish(tmp_path, with_build())
+    first, second = (dig(engine, tmp_path / name, found.repository, found.start, found.end) for name in ("a", "b"))
+    assert first.recipe == second.recipe
+    equal(forge, first, second, r"^app/dist/core\.js$")
+
+
+def test_c_with_debian_packages(engine: Engine, forge: Forge, tmp_path: Path) -> None:
+    found = publish(tmp_path, cmake_gtest())
+    dug = dig(engine, tmp_path / "home", found.repository, found.start, found.end)
+    equal(forge, dug, dug, r"^usr/include/gtest/gtest\.h$")
