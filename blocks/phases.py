@@ -77,9 +77,12 @@ def result_of(manifest: Manifest, *, reused: bool) -> PhaseResult:
     )
 
 
-def expected_key(definition: PhaseDefinition, settings: Settings, chain: Chain, upstream_key: str) -> PhaseKey:
-    """The key this phase would have for this candidate now."""
-    attempt = attempt_of(chain.store, chain.candidate_id, definition.phase)
+def expected_key(
+    definition: PhaseDefinition, settings: Settings, chain: Chain, upstream_key: str, attempt: int | None = None
+) -> PhaseKey:
+    """The key this phase would have for this candidate now. `attempt`: how often a retry was asked for, where known."""
+    if attempt is None:
+        attempt = attempt_of(chain.store, chain.candidate_id, definition.phase)
     config = definition.config(settings)
     own = definition.own_config(settings, chain) if definition.own_config else None
     if own is not None:

@@ -18,13 +18,13 @@ from blocks.errors import EnvmillError, PermanentError
 from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
 from blocks.phases import PhaseResult, load_chain, result_of
 from blocks.records import CandidateRow, CostRow, Phase, Record
+from blocks.standing import standings
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import end_abandoned, sign
-from flows.candidates import candidate_ids
 from flows.hooks import remove_left_overs
 from flows.indexing import index_patiently
 from flows.ingest import ingest
-from flows.patience import patiently
+from flows.patience import opened, patiently
 from flows.pipeline import DEFINITIONS, stage_of
 from flows.progress import Event, tell
 from flows.publish import publish
@@ -70,10 +70,9 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
         tally.fresh = {item.contribution_id for item in taken if not item.reused}
         tally.crashed += [f"ingest: {crash}" for crash in intake.crashed]
     await index_patiently(workshop)
-    wanted = candidates or await patiently(candidate_ids, workshop.settings.catalog_path)
     gate = asyncio.Semaphore(workshop.settings.concurrency)
-    await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in wanted))
-    await index_patiently(workshop)
+    pending = await _pending(workshop, candidates, tally)
+    await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in pending))
     release = None
     if publish_release:
         try:
@@ -84,7 +83,7 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
             if published is not None:
                 release = published.version
                 tally.results += published.results
-        await index_patiently(workshop)
+    await index_patiently(workshop)
     return RunReport(
         flow_run_id=run_id,
         taken=taken,
@@ -102,6 +101,26 @@ class _Tally:
         self.containers = 0
         self.fresh: set[str] = set()
         """Contributions that were taken in now."""
+
+
+async def _pending(workshop: Workshop, candidates: Sequence[str], tally: _Tally) -> list[str]:
+    """Candidates for whom something is to be done, in one look at the catalog; of the others, what is committed is told."""
+    store, settings = await opened(workshop), workshop.settings
+    found = await patiently(standings, settings.catalog_path, store, settings, DEFINITIONS, candidates)
+    for standing in found:
+        if not standing.is_pending:
+            label = label_of(standing.candidate)
+            for result in standing.results:
+                _tell(label, _as_seen_now(result, standing.candidate, tally), 0.0)
+    ended = {standing.candidate.candidate_id for standing in found if not standing.is_pending}
+    wanted = candidates or [standing.candidate.candidate_id for standing in found]
+    return [candidate_id for candidate_id in wanted if candidate_id not in ended]
+
+
+def _as_seen_now(result: PhaseResult, candidate: CandidateRow, tally: _Tally) -> PhaseResult:
+    """What was taken in just now is committed, but not reused."""
+    fresh = result.phase is Phase.INGEST and candidate.contribution_id in tally.fresh
+    return result.model_copy(update={"reused": not fresh})
 
 
 async def _bring(candidate_id: str, workshop: Workshop, gate: asyncio.Semaphore, tally: _Tally) -> None:
@@ -125,8 +144,8 @@ async def _go(candidate_id: str, workshop: Workshop, tally: _Tally) -> None:
         for phase, manifest in chain.manifests.items():
             if phase not in told:
                 told.add(phase)
-                fresh = phase is Phase.INGEST and candidate.contribution_id in tally.fresh
-                _tell(label, result_of(manifest, reused=not fresh), manifest.phase_run().seconds if fresh else 0.0)
+                result = _as_seen_now(result_of(manifest, reused=True), candidate, tally)
+                _tell(label, result, 0.0 if result.reused else manifest.phase_run().seconds)
         if pending is None:
             return
         tell(Event(candidate_id, label, pending.phase))

@@ -4,11 +4,11 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from blocks.lake import PhaseKey
-from blocks.phases import load_chain
-from blocks.records import Outcome, Phase
+from blocks.records import Outcome
+from blocks.standing import standings
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import sign
-from flows.candidates import candidate_ids
+from flows.indexing import index_patiently
 from flows.patience import patiently
 from flows.pipeline import DEFINITIONS
 from tasks.publish.phase import Published
@@ -20,16 +20,16 @@ async def publish(force: bool = False) -> Published | None:
     """Write a release of all verified candidates. `force` writes it also where nothing is new."""
     await sign(str(flow_run.id))
     workshop = open_workshop(str(flow_run.id))
+    await index_patiently(workshop)
     verified = await patiently(verified_runs, workshop)
     return await write_release(verified, force) if verified else None
 
 
 def verified_runs(workshop: Workshop) -> list[PhaseKey]:
     """The capture run of every candidate that came through all phases before publish."""
-    found = []
-    for candidate_id in candidate_ids(workshop.settings.catalog_path):
-        chain, pending = load_chain(workshop.store, workshop.settings, candidate_id, DEFINITIONS)
-        capture = chain.manifests.get(Phase.CAPTURE)
-        if pending is None and capture is not None and capture.outcome is Outcome.PASSED:
-            found.append(capture.key)
-    return found
+    settings = workshop.settings
+    return [
+        standing.keys[-1]
+        for standing in standings(settings.catalog_path, workshop.store, settings, DEFINITIONS)
+        if not standing.is_pending and standing.results[-1].outcome is Outcome.PASSED
+    ]

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 
-from blocks.catalog.load import Loaded, Unreadable, insert, is_committed, read_all
+from blocks.catalog.load import Loaded, Unreadable, insert, insert_retries, is_committed, read_all
 from blocks.catalog.pointers import new_pointers, not_loaded, pointer_targets, settle
 from blocks.catalog.snapshot import publish_snapshot
 from blocks.catalog.tables import open_index, transaction
 from blocks.catalog.views import create_views, find_current, layout_digest
 from blocks.errors import PermanentError
 from blocks.lake.lease import Lease, acquire_lease
+from blocks.lake.retries import Retry
 from blocks.lake.store import ObjectStore
 from blocks.owner import Owner
 from blocks.records import Record
@@ -29,6 +30,8 @@ class IndexReport(Record):
     manifests: int
     """Phase runs loaded that were not there before."""
     crashes: int
+    retries: int
+    """Retry marks."""
     rows: int
     waiting: int
     """Pointers whose manifest is not there yet."""
@@ -40,6 +43,7 @@ class IndexReport(Record):
 class _Tally:
     manifests: int = 0
     crashes: int = 0
+    retries: int = 0
     rows: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -67,7 +71,7 @@ def index(store: ObjectStore, settings: Settings, owner: Owner | None = None) ->
             pointers = new_pointers(store, connection)
             _load(store, connection, lease, pointer_targets(store, not_loaded(connection, pointers)), tally)
             waiting = settle(connection, pointers)
-            changed = _lay_out(store, connection, force=tally.manifests + tally.crashes > 0)
+            changed = _lay_out(store, connection, force=tally.manifests + tally.crashes + tally.retries > 0)
         if changed or not settings.catalog_path.is_file():
             _publish(store, settings)
     return _report(tally, waiting)
@@ -104,6 +108,7 @@ def _load(
         tally.faults += [item.fault for item in batch if isinstance(item, Unreadable)]
         with transaction(connection):
             inserted = insert(connection, loaded)
+            tally.retries += insert_retries(connection, [item for item in batch if isinstance(item, Retry)])
         tally.manifests += inserted.manifests
         tally.crashes += inserted.crashes
         tally.rows += inserted.rows
@@ -138,6 +143,7 @@ def _report(tally: _Tally, waiting: int) -> IndexReport:
     return IndexReport(
         manifests=tally.manifests,
         crashes=tally.crashes,
+        retries=tally.retries,
         rows=tally.rows,
         waiting=waiting,
         faults=tuple(tally.faults),

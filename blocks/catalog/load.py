@@ -14,6 +14,7 @@ from blocks.catalog.tables import SCHEMA, leading_columns
 from blocks.errors import PermanentError
 from blocks.lake.commit import MANIFEST, Manifest
 from blocks.lake.read import read_table
+from blocks.lake.retries import Retry, retry_at
 from blocks.lake.store import ObjectMissingError, ObjectStore
 from blocks.records import TABLES, PhaseRunRow, Row
 from blocks.schema import arrow_schema, conform, quoted
@@ -57,12 +58,13 @@ class Inserted(NamedTuple):
 
 
 def is_committed(key: str) -> bool:
-    """Whether an object below `candidates/` or `contributions/` is a manifest or a crash record."""
+    """Whether an object below `candidates/` or `contributions/` is a manifest, a crash record or a retry mark."""
     parts = key.split("/")
-    return (len(parts) == 5 and parts[4] == MANIFEST) or (len(parts) == 6 and parts[4] == "crashes")
+    is_run = (len(parts) == 5 and parts[4] == MANIFEST) or (len(parts) == 6 and parts[4] == "crashes")
+    return is_run or retry_at(key) is not None
 
 
-def read_all(store: ObjectStore, paths: Iterable[str]) -> Iterator[list[Loaded | Unreadable | None]]:
+def read_all(store: ObjectStore, paths: Iterable[str]) -> Iterator[list[Loaded | Retry | Unreadable | None]]:
     """Read committed objects, in batches and in order; None for one that is not there (yet)."""
     with ThreadPoolExecutor(_THREADS) as threads:
         remaining = iter(paths)
@@ -70,12 +72,15 @@ def read_all(store: ObjectStore, paths: Iterable[str]) -> Iterator[list[Loaded |
             yield list(threads.map(lambda path: read_one(store, path), batch))
 
 
-def read_one(store: ObjectStore, path: str) -> Loaded | Unreadable | None:
-    """Read one manifest with its Parquet files, or one crash record."""
+def read_one(store: ObjectStore, path: str) -> Loaded | Retry | Unreadable | None:
+    """Read one manifest with its Parquet files, one crash record or one retry mark."""
     try:
         content = store.get(path)
     except ObjectMissingError:
         return None
+    mark = retry_at(path)
+    if mark is not None:
+        return mark
     try:
         if not path.endswith(f"/{MANIFEST}"):
             return Loaded(path, PhaseRunRow.model_validate_json(content))
@@ -109,6 +114,19 @@ def insert(connection: duckdb.DuckDBPyConnection, batch: Sequence[Loaded]) -> In
             _append(connection, row_type.table, pa.concat_tables(parts))
             count += sum(part.num_rows for part in parts)
     return Inserted(len(manifests), len(new) - len(manifests), count)
+
+
+def insert_retries(connection: duckdb.DuckDBPyConnection, marks: Sequence[Retry]) -> int:
+    """Insert what is not there yet; how many were new. One transaction is the caller's."""
+    new = 0
+    for mark in marks:
+        row = [mark.path, mark.candidate_id, mark.phase.value, mark.attempt]
+        added = connection.execute(
+            "INSERT INTO history.retries SELECT ?, ?, ?, ? WHERE ? NOT IN (SELECT path FROM history.retries)",
+            [*row, mark.path],
+        ).fetchone()
+        new += int(added[0]) if added else 0
+    return new
 
 
 def _tables(store: ObjectStore, manifest: Manifest) -> dict[str, pa.Table]:

@@ -26,7 +26,7 @@ _KEEP_WAITING = timedelta(days=7)
 
 _LOADED = f"""
 SELECT left(sha256(CASE WHEN ends_with(manifest, '/') THEN manifest || '{MANIFEST}' ELSE manifest END), 16)
-FROM history.phase_runs
+FROM history.phase_runs UNION ALL SELECT left(sha256(path), 16) FROM history.retries
 """
 _DIGEST = r"regexp_extract(pointer, '-([0-9a-f]{16})\.json$', 1)"
 
@@ -53,7 +53,7 @@ def not_loaded(connection: duckdb.DuckDBPyConnection, pointers: Sequence[str]) -
 
 
 def pointer_targets(store: ObjectStore, pointers: Sequence[str]) -> Iterator[str]:
-    """Keys of the manifests and crash records that the pointers name."""
+    """Keys of the manifests, crash records and retry marks that the pointers name."""
 
     def target(pointer: str) -> str | None:
         try:

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS history.manifests (
 CREATE TABLE IF NOT EXISTS history.current AS FROM history.manifests WHERE false;
 CREATE TABLE IF NOT EXISTS history.seen (pointer VARCHAR);
 CREATE TABLE IF NOT EXISTS history.waiting (pointer VARCHAR, first_seen TIMESTAMPTZ);
+CREATE TABLE IF NOT EXISTS history.retries (path VARCHAR, candidate_id VARCHAR, phase VARCHAR, attempt INTEGER);
 CREATE TABLE IF NOT EXISTS history.tombstones (id VARCHAR);
 CREATE TABLE IF NOT EXISTS history.layout (digest VARCHAR);
 CREATE OR REPLACE TABLE history.phases (position INTEGER, phase VARCHAR);

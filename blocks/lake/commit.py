@@ -199,7 +199,7 @@ def commit_phase(writer: PhaseWriter, outcome: Outcome, reason_code: ReasonCode,
         flow_run_id=writer.flow_run_id,
         writer=socket.gethostname(),
     )
-    _point(writer.store, writer.key.prefix + MANIFEST, manifest.committed_at)
+    point(writer.store, writer.key.prefix + MANIFEST, manifest.committed_at)
     if writer.store.put_if_absent(writer.key.prefix + MANIFEST, manifest.model_dump_json(indent=1).encode()):
         _remove_others(writer)
         return manifest
@@ -236,7 +236,7 @@ def record_crash(writer: PhaseWriter, message: str) -> None:
     )
     path = f"{writer.key.prefix}crashes/{now:%Y%m%dT%H%M%S.%fZ}.json"
     writer.store.put(path, row.model_dump_json().encode())
-    _point(writer.store, path, now)
+    point(writer.store, path, now)
 
 
 def find_manifest(store: ObjectStore, key: PhaseKey) -> Manifest | None:
@@ -254,7 +254,8 @@ def find_manifest(store: ObjectStore, key: PhaseKey) -> Manifest | None:
         raise PermanentError(f"{store.uri(key.prefix + MANIFEST)} {fault}") from None
 
 
-def _point(store: ObjectStore, path: str, moment: datetime) -> None:
+def point(store: ObjectStore, path: str, moment: datetime) -> None:
+    """Leave a pointer for the indexer, before what it points to is written."""
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     pointer = Pointer(path=path).model_dump_json().encode()
     store.put(f"log/{moment:%Y-%m-%d}/{moment:%H%M%S.%f}-{digest}.json", pointer)
