@@ -35,6 +35,11 @@ class CppFoundation:
         del recipe
         return (COMPILERS,)
 
+    def shared_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """None."""
+        del recipe
+        return ()
+
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """The wrappers first on the path, and what the tests need."""
         variables = {"PATH": f"{COMPILERS}:/usr/local/bin:/usr/bin:/bin", **dict(recipe.environment)}

@@ -48,6 +48,10 @@ class Foundation(Protocol):
         """Folders outside the workspace whose files go back to root when the environment is sealed."""
         ...
 
+    def shared_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """Folders among the sealed ones that everybody may write to, named here and by nobody else: caches of tools."""
+        ...
+
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """Lines of Dockerfile syntax (`ENV ...`) that the environment image carries."""
         ...

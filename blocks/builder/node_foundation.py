@@ -5,7 +5,7 @@ import shlex
 from blocks.builder.foundation import Installed
 from blocks.builder.node_archive import keep_node_runtime
 from blocks.builder.node_layer import ensure_node_layer
-from blocks.builder.node_places import DEPENDENCIES
+from blocks.builder.node_places import CACHES, DEPENDENCIES
 from blocks.builder.places import AGENT_USER, WORKSPACE
 from blocks.engine import Container, Engine, Role
 from blocks.engine.node_runtime import ensure_node_runtime
@@ -65,6 +65,11 @@ class NodeFoundation:
         """The dependencies."""
         del recipe
         return (DEPENDENCIES,)
+
+    def shared_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """Where test tools and bundlers write, by way of the link: vite cannot even read its configuration without."""
+        del recipe
+        return tuple(f"{DEPENDENCIES}/node_modules/{name}" for name in CACHES)
 
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """The dependencies' commands on the path, and what the tests need."""

@@ -70,6 +70,11 @@ class PythonFoundation:
         del recipe
         return (VENV,)
 
+    def shared_folders(self, recipe: Recipe) -> tuple[str, ...]:
+        """None."""
+        del recipe
+        return ()
+
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """The virtual environment first on the path, and what the tests need."""
         path = f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin"

@@ -15,7 +15,7 @@ from blocks.recipe import Recipe
 from blocks.settings import Settings
 from blocks.trees import File, Tree, digest
 
-SEAL_VERSION = 3
+SEAL_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def seal(
             return Sealed(reference, below, {}, "".join(log), f"archaeology could install it, this could not: {why}")
         # What the build left running ends first, so that nothing changes behind the steps that follow.
         box.run(["sh", "-c", "kill -KILL -1"], user=AGENT_USER, timeout_sec=20)
-        for argv in _sealing(foundation.sealed_folders(recipe)):
+        for argv in _sealing(foundation.sealed_folders(recipe), foundation.shared_folders(recipe)):
             done = box.run(argv, user="root", timeout_sec=120)
             log.append(done.output)
             if done.exit_code != 0:
@@ -78,14 +78,18 @@ def seal(
     return Sealed(reference, below, workspace, "".join(log))
 
 
-def _sealing(folders: Sequence[str]) -> tuple[list[str], ...]:
-    """Commands, as root: what is installed goes to root, and what the build left elsewhere goes away."""
+def _sealing(folders: Sequence[str], shared: Sequence[str]) -> tuple[list[str], ...]:
+    """Commands, as root: what is installed goes to root, and what the build left elsewhere goes away.
+
+    The `shared` folders are opened again by name: a mode would be the build's to choose.
+    """
     agents, anywhere = ("-user", AGENT_USER), ("find", "/", "-xdev")
     return (
         *forget_times(*folders),
         ["find", *folders, "-xdev", *agents, "-exec", "chown", "-h", "root:root", "{}", "+"],
         ["find", *folders, "-xdev", "!", "-type", "l", "-perm", "/022", "-exec", "chmod", "go-w", "{}", "+"],
         ["find", *folders, "-xdev", "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
+        *([["chmod", "1777", *shared]] if shared else []),
         ["find", "/tmp", "/var/tmp", "/run/lock", "/home/agent", "-xdev", "-mindepth", "1", "-delete"],
         [*anywhere, *agents, "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
         [*anywhere, *agents, "!", "-type", "f", "!", "-type", "d", "!", "-type", "l", "-delete"],

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from blocks.engine import Engine
+from blocks.engine import ContainerSpec, Engine, Role
 from blocks.grader.spec import GraderSpec
-from blocks.records import Phase
+from blocks.records import EnvironmentRow, Phase
 from blocks.trees import File
 from tests.tasks.archaeology.node.projects import FIX, JEST_LIKE, package, project
 from tests.tasks.archaeology.node.test_reconstruct import _common
@@ -73,6 +73,14 @@ def test_the_card_and_the_spec(kettle: Candidate) -> None:
     assert spec.sentinel_files == ("test/core.test.js", "test/new.test.js"), "jest takes tests that must fail"
     assert set(spec.base) == {"package.json"}
     assert not any(b"334.4" in file.content for file in tests.values()), "the solution is not among the tests"
+
+
+def test_tools_can_write_their_caches_and_nothing_else(engine: Engine, kettle: Candidate) -> None:
+    """vite writes what it reads of its configuration to `.vite-temp`; sealing closes all other folders."""
+    image = kettle.chain.row(Phase.CONTAINERIZE, EnvironmentRow).image
+    with engine.container(ContainerSpec(image=image, role=Role.SUBJECT, user="agent", deadline_sec=60)) as box:
+        writes = "for one in .vite-temp .cache jest .; do touch /app/node_modules/$one/x 2>/dev/null && echo $one; done; true"
+        assert box.run(["sh", "-c", writes], timeout_sec=30).output.split() == [".vite-temp", ".cache"]
 
 
 def with_manifest(**fields: object) -> File:
