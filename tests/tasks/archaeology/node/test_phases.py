@@ -76,7 +76,7 @@ def test_the_card_and_the_spec(kettle: Candidate) -> None:
 
 
 def test_tools_can_write_their_caches_and_nothing_else(engine: Engine, kettle: Candidate) -> None:
-    """vite writes what it reads of its configuration to `.vite-temp`; sealing closes all other folders."""
+    """Vite writes what it reads of its configuration to `.vite-temp`; sealing closes all other folders."""
     image = kettle.chain.row(Phase.CONTAINERIZE, EnvironmentRow).image
     with engine.container(ContainerSpec(image=image, role=Role.SUBJECT, user="agent", deadline_sec=60)) as box:
         writes = "for one in .vite-temp .cache jest .; do touch /app/node_modules/$one/x 2>/dev/null && echo $one; done; true"
