@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.repositories import Commit, FileChange, Repository
-from tasks.qualify.steering import steers
+from tasks.qualify.steering import without_steering
 
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{7,40})")
 _REVERT_SUBJECT = re.compile(r"^(?:Revert|Reverts|revert:)\s+[\"“]?(.+?)[\"”]?$")
@@ -37,9 +37,8 @@ class Candidate(Record):
 
     @property
     def message(self) -> str:
-        """Everything people wrote about it; nothing where some of it is meant for a judge."""
-        text = f"{self.commit.message}\n{self.merge_message}".strip()
-        return "" if steers(text) else text
+        """Everything people wrote about it, up to what is meant for a judge."""
+        return without_steering(f"{self.commit.message}\n{self.merge_message}".strip())
 
 
 class History(Record):

@@ -90,10 +90,10 @@ class Licence(Record):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the metadata names another family of licences than the file."""
-        found = self.primary.licence if self.primary else None
-        declared, detected = _family(self.declared or ""), _family(found or "")
-        return declared is not None and detected is not None and declared != detected
+        """Whether the metadata names a family of licences that none of the files in the root is of."""
+        declared = _family(self.declared or "")
+        detected = {family for file in self.files if (family := _family(file.licence or ""))}
+        return declared is not None and bool(detected) and declared not in detected
 
 
 def read_licence(repository: Repository, commit: str) -> Licence:

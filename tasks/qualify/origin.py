@@ -145,6 +145,9 @@ def _doubt(evidence: OriginEvidence, start: Start) -> Judgement | None:
     if start.is_exact and not start.reach.is_public_history and evidence.ancestor is None:
         told = f"{start.base_commit} ({_HOW[start.reach.way]}) shares no history with any public branch"
         return _unsure(ReasonCode.COMMIT_NOT_PUBLIC, told, 0.5)
+    if start.reach.way is Way.ID:
+        told = f"only its id gives {start.base_commit}: force-pushed away, or never in the project but in a fork of it"
+        return _unsure(ReasonCode.COMMIT_NOT_PUBLIC, told, 0.5)
     if start.reach.way is Way.LEFT:
         told = f"{start.base_commit} was public once, and its source no longer gives it: the project may have taken it back"
         return _unsure(ReasonCode.COMMIT_NOT_PUBLIC, told, 0.5)

@@ -71,6 +71,7 @@ class Ranked(Record):
 
 class _Text(NamedTuple):
     message: frozenset[str]
+    subject: frozenset[str]
     diff: frozenset[str]
     tests: frozenset[str]
     """What the added lines of tests name: a test repeats what the user saw."""
@@ -177,6 +178,7 @@ def _texts(
         )
         texts[candidate.commit.sha] = _Text(
             message=_said(candidate.message),
+            subject=_said(candidate.message.split("\n", 1)[0]),
             diff=known | parts(known & identifiers(patch), patch) | words(patch),
             tests=names(tests) | words(tests),
             literals=frozenset(value for value in signals.literals if value in added or value in candidate.message),
@@ -235,7 +237,8 @@ def _weigh(
         "paths": _paths(candidate, signals, changed, named, rare_paths),
         "lines": _lines(signals, edits),
         "names": _names(signals, text, rarity),
-        "message": _cosine(signals.told, text.message, rarity),
+        # A squash lists its steps below its subject: either may be what speaks of the problem.
+        "message": max(_cosine(signals.told, said, rarity) for said in (text.subject, text.message)),
         "focus": _cosine(signals.told, text.diff | text.message, rarity),
         "literals": _literals(text, rare_values),
     }

@@ -6,6 +6,8 @@ from blocks.session import Edit, EditKind, Session, Speaker
 from tasks.qualify.steering import without_steering
 from tasks.qualify.words import identifiers, literals, mentioned_paths, parts, references, words
 
+_FIX_WORDS = words("fix bug resolve correct close regression issue problem")
+"""What every wish for a fix says, and every fix: it tells no two apart."""
 _TRIVIAL_LINE = 6
 """Shorter lines (`else:`, `pass`) say nothing about which change this is."""
 
@@ -47,7 +49,7 @@ def read_signals(session: Session, repository: Repository, commit: str) -> Signa
         removed=significant(removed),
         added=significant(added),
         identifiers=names,
-        words=words(text) | parts(names, text),
+        words=(words(text) - _FIX_WORDS) | parts(names, text),
         references=references(text),
         literals=literals(text),
     )

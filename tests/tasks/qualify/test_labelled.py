@@ -1,7 +1,5 @@
 """Every labelled candidate, judged by rules: the answers are those written down by hand."""
 
-from pathlib import Path
-
 import pytest
 
 from blocks.records import Decision, Qualifier
@@ -12,7 +10,10 @@ from tests.tasks.qualify.labelled.scene import Labelled
 
 pytestmark = pytest.mark.slow
 
-KNOWN_WRONG: dict[tuple[str, Qualifier], str] = {}
+KNOWN_WRONG: dict[tuple[str, Qualifier], str] = {
+    ("squash_of_several", Qualifier.OUTCOME): "unsure:outcome_ambiguous",
+    ("project_about_judges", Qualifier.OUTCOME): "unsure:outcome_ambiguous",
+}
 """Answers of the rules that are wrong, and what they are instead: none of them a false pass of origin or disqualifier."""
 
 
@@ -33,7 +34,7 @@ def test_the_rules_answer_as_a_person_would(labelled: Labelled, kettle: Kettle) 
 def test_the_set_is_large_enough_and_every_case_says_why() -> None:
     assert len(ALL) >= 60
     assert len({labelled.name for labelled in ALL}) == len(ALL)
-    assert all(len(labelled.why.split()) >= 4 for labelled in ALL)
+    assert not [labelled.name for labelled in ALL if len(labelled.why.split()) < 4]
     for qualifier in Qualifier:
         answers = {labelled.right[qualifier].partition(":")[0] for labelled in ALL}
         assert {"pass", "fail"} <= answers, qualifier

@@ -31,12 +31,12 @@ def test_a_public_licensed_start_that_the_session_saw_passes_with_its_evidence(k
     assert qualify_origin(prompt_session(kettle.start), kettle.open(), SETTINGS).decision is Decision.PASS
 
 
-def test_a_start_that_no_branch_holds_passes_by_its_ancestor(kettle: Kettle) -> None:
+def test_a_start_that_only_its_id_gives_is_for_a_person_and_its_ancestor_is_named(kettle: Kettle) -> None:
     fix = kettle.fix()
     kettle.open()
     git(kettle.history.folder, "update-ref", "refs/heads/main", kettle.start)
     verdict = qualify_origin(prompt_session(fix), kettle.cache.open(IDENTITY, commit=fix), SETTINGS)
-    assert (verdict.decision, verdict.confidence) == (Decision.PASS, 0.75), verdict.message
+    assert (verdict.decision, verdict.reason_code) == (Decision.UNSURE, ReasonCode.COMMIT_NOT_PUBLIC), verdict.message
     evidence = json.loads(verdict.evidence)
     assert (evidence["branch_count"], evidence["start"]["reach"]["way"]) == (0, "id")
     assert git(kettle.history.folder, "merge-base", fix, "main") == kettle.start

@@ -84,7 +84,7 @@ def formatting_only(kettle: Kettle) -> Scene:
     return _changed(kettle, {"kettle/boiler.py": BOILER.replace("pressure > 1", "(pressure  >\n        1)")})
 
 
-@case("only a docstring", disqualifier="fail:change_trivial")
+@case("only a docstring changed, the code is as before", disqualifier="fail:change_trivial")
 def docstring_only(kettle: Kettle) -> Scene:
     return _changed(kettle, {"kettle/boiler.py": BOILER.replace("sounds.", "sounds, at exactly 1 bar. None.")})
 
@@ -270,7 +270,7 @@ def tests_want_a_secret(kettle: Kettle) -> Scene:
     )
 
 
-@case("pins of a board", disqualifier="fail:not_in_container")
+@case("it drives the pins of a board, which no container has", disqualifier="fail:not_in_container")
 def device_only(kettle: Kettle) -> Scene:
     fixed = VALVE.replace(
         "    GPIO.output(pin, GPIO.HIGH)\n    GPIO.wait(seconds)",
@@ -286,7 +286,7 @@ def device_only(kettle: Kettle) -> Scene:
     )
 
 
-@case("another system's registry", disqualifier="fail:not_in_container")
+@case("the registry of another system than Linux", disqualifier="fail:not_in_container")
 def other_system(kettle: Kettle) -> Scene:
     fixed = REGISTRY.replace(
         "    return winreg.QueryValueEx(winreg.HKEY_CURRENT_USER, name)[0]",
@@ -347,7 +347,9 @@ def something_to_see(kettle: Kettle) -> Scene:
             {"README.md": f"# steamer\n\nVersion {number}.\n"}, f"Words {number}", day=0.1 + number / 10
         )
     start = quiet.history.tips["main"]
-    changed = code.replace("heat = water * 7\n", "if water is None:\n        return 0\n    heat = water * 7\n")
+    changed = code.replace(
+        "heat = water * 7\n", "if water is None:\n        heat = 0\n        return heat\n    heat = water * 7\n"
+    )
     fix = quiet.history.commit({"steamer/stages.py": changed}, "stage_7: no water gives 0", day=2)
     session = prompt_session(start, "stage_7(None) raises a TypeError, it should return 0 when there is no water.")
     return Scene(session.model_copy(update={"repository": quiet.identity}), quiet.open(), outcome=(fix,))
