@@ -50,7 +50,8 @@ def main(archive: Path, out: Path, backend: str, backend_path: "list[str]", give
         [sys.executable, "-c", f"from setuptools import build_meta\nbuild_meta.__legacy__.build_wheel({str(out)!r})"],
         check=False,
     )
-    if done.returncode and not list(out.glob("*.whl")):  # A setup.py from before PEP 517 may want to be run as a script.
+    # A setup.py from before PEP 517 may want to be run as a script.
+    if done.returncode and not list(out.glob("*.whl")):
         done = subprocess.run([sys.executable, "setup.py", "-q", "bdist_wheel", "-d", str(out)], check=False)
     return done.returncode
 
