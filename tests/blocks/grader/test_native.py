@@ -12,7 +12,7 @@ from blocks.grader.inside_native import compiler
 from blocks.grader.inside_native.frameworks import gtest_names, read_gtest, read_junit
 from blocks.grader.inside_native.outcome import Case, kind_of_message, of_exit
 from blocks.grader.inside_native.trace import read_trace
-from blocks.grader.inside_native.workshop import TEST_PATH, Done
+from blocks.grader.inside_native.workshop import TEST_PATH, Done, make_old
 
 LIST = """\
 Running main() from gtest_main.cc
@@ -154,3 +154,15 @@ def test_the_wrapper_of_a_compiler(tmp_path: Path) -> None:
 def test_which_sources_hold_tests() -> None:
     assert all(map(TEST_PATH.search, ("tests/a.c", "src/test_a.c", "a_test.cc", "src/AllTests.cpp", "testing/x.cc")))
     assert not any(map(TEST_PATH.search, ("src/latest.c", "src/kettle.cpp", "src/contest.cc")))
+
+
+def test_programs_that_come_with_a_tree_are_older_than_its_sources(tmp_path: Path) -> None:
+    """Whatever their times say: also in the future."""
+    for name, content in {"kettle": b"\x7fELF...", "src/kettle.c": b"int a;", "tests/test_a.c": b"int b;"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+        os.utime(tmp_path / name, (1 << 33, 1 << 33))
+    (tmp_path / "link").symlink_to("nowhere")
+    make_old(tmp_path, frozenset({"tests/test_a.c"}))
+    program, source, test = ((tmp_path / name).stat().st_mtime for name in ("kettle", "src/kettle.c", "tests/test_a.c"))
+    assert program < source < 1e9 < test < 1 << 33
