@@ -6,6 +6,7 @@ retries of its own: subflows that are gathered would take over each other's resu
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from prefect.runtime import flow_run
 
 from blocks.errors import EnvmillError, PermanentError
 from blocks.lake import Manifest, PhaseKey, find_manifest, load_rows
+from blocks.llm import model_run
 from blocks.phases import PhaseResult, load_chain, result_of
 from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.standing import standings
@@ -28,6 +30,7 @@ from flows.patience import opened, patiently
 from flows.pipeline import DEFINITIONS, stage_of
 from flows.progress import Event, tell
 from flows.publish import publish
+from flows.qualify import qualify_wave
 from tasks.ingest.steps import Taken
 
 
@@ -72,7 +75,9 @@ async def nightly(candidates: Sequence[str] = (), publish_release: bool = True) 
     await index_patiently(workshop)
     gate = asyncio.Semaphore(workshop.settings.concurrency)
     pending = await _pending(workshop, candidates, tally)
-    await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in pending))
+    with model_run(workshop.settings.models):
+        going_on = await _qualify_together(workshop, pending, tally)
+        await asyncio.gather(*(_bring(candidate, workshop, gate, tally) for candidate in going_on))
     release = None
     if publish_release:
         try:
@@ -101,6 +106,8 @@ class _Tally:
         self.containers = 0
         self.fresh: set[str] = set()
         """Contributions that were taken in now."""
+        self.qualified: set[str] = set()
+        """Candidates that the wave has qualified now."""
 
 
 async def _pending(workshop: Workshop, candidates: Sequence[str], tally: _Tally) -> list[str]:
@@ -120,7 +127,26 @@ async def _pending(workshop: Workshop, candidates: Sequence[str], tally: _Tally)
 def _as_seen_now(result: PhaseResult, candidate: CandidateRow, tally: _Tally) -> PhaseResult:
     """What was taken in just now is committed, but not reused."""
     fresh = result.phase is Phase.INGEST and candidate.contribution_id in tally.fresh
+    fresh |= result.phase is Phase.QUALIFY and candidate.candidate_id in tally.qualified
     return result.model_copy(update={"reused": not fresh})
+
+
+async def _qualify_together(workshop: Workshop, candidates: Sequence[str], tally: _Tally) -> list[str]:
+    """Qualify all that wait for it in one wave, where there are several. Returns those to go on with."""
+    waiting: list[PhaseKey] = []
+    for candidate_id in candidates:
+        with contextlib.suppress(EnvmillError):  # said where the candidate is brought on
+            _, key = await patiently(load_chain, workshop.store, workshop.settings, candidate_id, DEFINITIONS)
+            waiting += [key] if key is not None and key.phase is Phase.QUALIFY else []
+    if len(waiting) < 2:
+        return list(candidates)
+    report = await qualify_wave(waiting)
+    fresh = [result for result in report.results if not result.reused]
+    tally.results += fresh
+    tally.qualified = {result.candidate_id for result in fresh}
+    tally.crashed += [f"{key.candidate_id} {key.phase}: {why}" for key, why in report.crashed]
+    crashed = {key.candidate_id for key, _ in report.crashed}
+    return [candidate_id for candidate_id in candidates if candidate_id not in crashed]
 
 
 async def _bring(candidate_id: str, workshop: Workshop, gate: asyncio.Semaphore, tally: _Tally) -> None:

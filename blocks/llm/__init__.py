@@ -12,7 +12,7 @@ from blocks.llm.faults import CallFailedError, Fault, NoAnswerError
 from blocks.llm.fence import Data, cut, fenced
 from blocks.llm.messages import Completion, Message, ModelRequest, ToolCall, ToolSpec, Usage
 from blocks.llm.prompts import Prompt, load_prompt
-from blocks.llm.run import ModelRun, Spent, opened
+from blocks.llm.run import ModelRun, Spent, model_run
 
 __all__ = [
     "CallFailedError",
@@ -43,6 +43,6 @@ __all__ = [
     "cut",
     "fenced",
     "load_prompt",
-    "opened",
+    "model_run",
     "recordings",
 ]

@@ -1,7 +1,7 @@
 """The models of one run: who is asked, how many calls are in flight, what it may cost.
 
 A run has one event loop for all its calls, in a thread of its own: LiteLLM keeps connections per loop, and those who ask
-come from the loop of the flows and from threads. `opened` gives a run to whatever happens within; work that finds none
+come from the loop of the flows and from threads. `model_run` gives one to whatever happens within; work that finds none
 opens its own.
 """
 
@@ -157,7 +157,7 @@ class ModelRun:
 
 
 @contextlib.contextmanager
-def opened(settings: ModelSettings) -> Iterator[ModelRun]:
+def model_run(settings: ModelSettings) -> Iterator[ModelRun]:
     """The run that is going on, else one of our own for what happens within."""
     found = _running.get()
     if found is not None:

@@ -9,7 +9,7 @@ import time
 
 from blocks.chain import Chain, load_upstream
 from blocks.lake import PhaseKey, PhaseWriter
-from blocks.llm import opened
+from blocks.llm import model_run
 from blocks.phases import Decision as PhaseDecision
 from blocks.phases import PhaseDefinition
 from blocks.records import Decision, Phase, Qualifier, ReasonCode, Record
@@ -96,7 +96,7 @@ async def judge(workshop: Workshop, key: PhaseKey, qualifier: Qualifier) -> Deci
     started = time.monotonic()
     chain = await asyncio.to_thread(load_upstream, workshop.store, key)
     case = await asyncio.to_thread(collect, workshop, chain, qualifier)
-    with opened(workshop.settings.models) as run:
+    with model_run(workshop.settings.models) as run:
         reviewer = judge_for(workshop.settings, run, workshop.store, key.candidate_id, key.input_key)
         verdict = await reviewer.review(case)
     timed = Timed(verdict=verdict, seconds=time.monotonic() - started)
@@ -127,7 +127,8 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> PhaseDecision:
     """All four at the same time: what the steps do as runs of their own."""
 
     async def all_four() -> None:
-        await asyncio.gather(*(judge(workshop, writer.key, qualifier) for qualifier in QUALIFIERS))
+        with model_run(workshop.settings.models):  # one purse for all four
+            await asyncio.gather(*(judge(workshop, writer.key, qualifier) for qualifier in QUALIFIERS))
 
     asyncio.run(all_four())
     return settle(writer, chain.candidate_id)

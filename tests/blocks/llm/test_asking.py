@@ -19,7 +19,7 @@ from blocks.llm import (
     NoAnswerError,
     RecordedModel,
     Usage,
-    opened,
+    model_run,
     recordings,
 )
 from blocks.settings import ModelSettings, Price, Settings
@@ -116,9 +116,9 @@ def test_what_is_no_answer_of_this_request_is_none(store: ObjectStore, run: Mode
 
 
 def test_what_happens_within_shares_one_run() -> None:
-    with opened(SETTINGS) as outer, opened(SETTINGS.model_copy(update={"model": "other"})) as inner:
+    with model_run(SETTINGS) as outer, model_run(SETTINGS.model_copy(update={"model": "other"})) as inner:
         assert inner is outer
-    with opened(SETTINGS) as another:
+    with model_run(SETTINGS) as another:
         assert another is not outer
 
 
