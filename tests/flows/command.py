@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from blocks.engine import Engine
+from blocks.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_CONFIG = ROOT / "data" / "sample" / "envmill.toml"
@@ -75,6 +77,11 @@ class Command:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENVMILL_", "PREFECT_"))}
         return {**kept, "ENVMILL_HOME": str(self.home), **self.environment}
 
+    def settings(self) -> Settings:
+        """The settings the command has."""
+        with mock.patch.dict(os.environ, self.variables(), clear=True):
+            return load_settings()
+
     def rows(self, query: str) -> list[dict[str, Any]]:
         done = self("sql", query, "--json")
         assert done.code == 0, done.said
@@ -122,16 +129,21 @@ def watched_starts(engine: Engine) -> Iterator[Callable[[Done], int]]:
 
 def wait_for_tests(engine: Engine, process: "subprocess.Popen[str]") -> None:
     """Wait until a container in which the repository's tests run is there: the middle of archaeology."""
+    wait_for_role(engine, process, "subject")
+
+
+def wait_for_role(engine: Engine, process: "subprocess.Popen[str]", role: str) -> None:
+    """Wait until the process has a running container of this role."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
         if any(
-            (row["Labels"]["envmill.role"], row["State"]) == ("subject", "running")
+            (row["Labels"]["envmill.role"], row["State"]) == (role, "running")
             for row in containers_of(engine, process.pid)
         ):
             return
         time.sleep(0.02)
-    raise AssertionError("no container of a subject within two minutes")
+    raise AssertionError(f"no container of role {role} within two minutes")
 
 
 def servers_of(home: Path) -> list[int]:
