@@ -80,6 +80,8 @@ class Recipe(Record):
     project_name: str | None = None
     project_version: str | None = None
     """The version given to tools that ask Git for it (setuptools-scm and the like)."""
+    last_release: str | None = None
+    """The last release that the start commit descends from, where a tag tells."""
     install: str = "editable"
     """`editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
     install; `path`: the source folders were put on the path; `none`: every run builds it anew."""

@@ -69,6 +69,7 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         as_of=as_of.strftime("%Y-%m-%dT%H:%M:%SZ"),
         project_name=wanted.name,
         project_version=version_of_tag(nearest_tag),
+        last_release=version_of_tag(nearest_tag),
         source_roots=source_roots(start),
         ini_lines=config.ini_lines,
         arguments=config.arguments,

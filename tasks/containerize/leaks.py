@@ -54,6 +54,7 @@ class Wanted:
     matcher: Matcher
     prints: Fingerprints
     project: str | None
+    before: str | None
     remotes: tuple[str, ...]
     secrets: tuple[str, ...]
     certificates: frozenset[bytes]
@@ -69,6 +70,7 @@ def scan_layers(
     prints: Fingerprints,
     *,
     project: str | None,
+    before: str | None = None,
     remotes: Iterable[str],
     secrets: Collection[str] = (),
     certificates: frozenset[bytes] = frozenset(),
@@ -80,6 +82,7 @@ def scan_layers(
         layers: as Engine.save_layers gives them; each stream is read once, one file of it in memory at a time.
         prints: of the solution and the hidden tests.
         project: the project's own name as a distribution; any release of it in the image is a leak.
+        before: the last release that the start commit descends from; installed, it and those before it are no leak.
         remotes: public addresses of the repository.
         secrets: commit ids that give the solution away.
         certificates: of this machine, as `machine_traces.certificates` reads them.
@@ -89,7 +92,7 @@ def scan_layers(
         The findings, at most one per file; at most 200.
     """
     known = {f"{_WORKSPACE}{path}": file.content for path, file in (start or {}).items()}
-    wanted = Wanted(Matcher(prints), prints, project, tuple(remotes), tuple(secrets), certificates, known)
+    wanted = Wanted(Matcher(prints), prints, project, before, tuple(remotes), tuple(secrets), certificates, known)
     hits: list[LeakHit] = []
     doubts: list[tuple[str, list[Trace]]] = []
     for name, stream in layers:
@@ -152,7 +155,7 @@ def _scan_document(name: str, stream: IO[bytes], wanted: Wanted) -> Iterator[Lea
 
 def _scan_layer(stream: IO[bytes], wanted: Wanted) -> Iterator[list[Trace]]:
     """What was found, file by file."""
-    releases = OwnReleases(wanted.project)
+    releases = OwnReleases(wanted.project, wanted.before)
     folders: set[str] = set()
     with tarfile.open(fileobj=stream, mode="r|*") as archive:
         for entry in archive:

@@ -1,18 +1,24 @@
-"""Built or installed releases of the project itself: any of them may be a later one that holds the fix."""
+"""Built or installed releases of the project itself: any but one from before the start may hold the fix."""
 
 import re
 
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 _ARCHIVE = re.compile(r"^(.+?)-v?\d[^/]*\.(whl|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|egg)$")
-_METADATA = re.compile(r"^(.*/)?([^/]+?)-\d[^/]*\.(dist-info/METADATA|egg-info/PKG-INFO|egg-info)$")
+_METADATA = re.compile(r"^(.*/)?([^/]+?)-(\d[^/]*?)\.(dist-info/METADATA|egg-info/PKG-INFO|egg-info)$")
 _CACHE = re.compile(r"(^|/)\.?cache/(uv|pip)/.*/(?P<name>[^/]+)/v?\d[^/]*(/|\.http$|\.msgpack$|$)")
 
 
 class OwnReleases:
-    """Looks for one project's releases in one layer. An editable install of the workspace is no release."""
+    """Looks for one project's releases in one layer. An editable install of the workspace is no release.
 
-    def __init__(self, project: str | None) -> None:
+    `before`: the last release that the start commit descends from. What is installed of it, or of one before it, holds no
+    fix: test tools stand on such releases of themselves, or bring one along.
+    """
+
+    def __init__(self, project: str | None, before: str | None = None) -> None:
+        self._before = _version(before)
         self._project = project
         self._name = canonicalize_name(project) if project else None
         self._installed: dict[str, str] = {}
@@ -32,7 +38,7 @@ class OwnReleases:
         if path.endswith(f"node_modules/{self._project}/package.json"):
             return f"an installed release of {self._project}"
         metadata = _METADATA.match(path)
-        if metadata and self._is_own(metadata[2]) and not path.startswith("app/"):
+        if metadata and self._is_own(metadata[2]) and not self._is_before(metadata[3]) and not path.startswith("app/"):
             if "!" in path:
                 return f"a release of {self._project} in an archive"
             self._installed[folder] = path
@@ -49,5 +55,16 @@ class OwnReleases:
             if folder not in self._own_install
         ]
 
+    def _is_before(self, version: str) -> bool:
+        found = _version(version)
+        return found is not None and self._before is not None and found <= self._before
+
     def _is_own(self, name: str) -> bool:
         return canonicalize_name(name) == self._name
+
+
+def _version(text: str | None) -> Version | None:
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        return None

@@ -33,6 +33,7 @@ def scan_image(
         engine.save_layers(image, known_layers(engine, store, below)),
         prints,
         project=recipe.project_name,
+        before=recipe.last_release,
         remotes=[repository],
         secrets=[end_commit] if end_commit else [],
         certificates=extra_certificates(settings),

@@ -37,8 +37,8 @@ def layers(*trees: Tree) -> list[tuple[str, IO[bytes]]]:
     return [(f"layer/{number}", io.BytesIO(pack(files))) for number, files in enumerate(trees)]
 
 
-def scan(found: Iterable[tuple[str, IO[bytes]]]) -> list[LeakHit]:
-    return scan_layers(found, PRINTS, project="Gate.Hours", remotes=[REMOTE])
+def scan(found: Iterable[tuple[str, IO[bytes]]], before: str | None = None) -> list[LeakHit]:
+    return scan_layers(found, PRINTS, project="Gate.Hours", before=before, remotes=[REMOTE])
 
 
 def kinds(hits: Iterable[LeakHit]) -> list[tuple[str, str, str]]:
@@ -87,6 +87,22 @@ def test_each_kind_of_leak(path: str, content: str | bytes, kind: str) -> None:
     hits = scan(_planted(path, content))
     assert kinds(hits) == [(kind, "layer/1", path)]
     assert "assert" not in hits[0].evidence and "rules" not in hits[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("version", "before", "is_leak"),
+    [
+        ("0.4.0", "0.3.1", True),
+        ("0.3.1", "0.3.1", False),
+        ("0.3.0.post1", "0.3.1", False),
+        ("0.3", None, True),
+        ("1x", "1", True),
+    ],
+)
+def test_a_release_from_before_the_start_gives_nothing_away(version: str, before: str | None, is_leak: bool) -> None:
+    path = f"opt/venv/lib/python3.11/site-packages/tool/_vendor/gate_hours-{version}.dist-info/METADATA"
+    hits = scan(_planted(path, f"Name: gate-hours\nVersion: {version}\n"), before=before)
+    assert kinds(hits) == ([("own_release", "layer/1", path)] if is_leak else [])
 
 
 def _planted(path: str, content: str | bytes) -> list[tuple[str, IO[bytes]]]:
