@@ -54,11 +54,16 @@ install_packages() {
     apt_install "${packages[@]}"
 }
 
-# A daemon that was killed leaves its number behind; where another process has that number now, the next one would not start.
+# A daemon that was killed leaves its number behind; where another process has that number now, or nobody has waited for the
+# dead one yet, the next one would not start.
 forget_the_dead() {
-    local file
+    local file process
     for file in /var/run/docker.pid /var/run/docker/containerd/containerd.pid; do
-        if [ -f "$file" ] && ! grep -qsE '^(dockerd|containerd)$' "/proc/$(cat "$file")/comm"; then as_root rm -f "$file"; fi
+        if [ ! -f "$file" ]; then continue; fi
+        process="/proc/$(cat "$file")"
+        if ! grep -qsE '^(dockerd|containerd)$' "$process/comm" || grep -qs '^State:[[:space:]]*Z' "$process/status"; then
+            as_root rm -f "$file"
+        fi
     done
 }
 
