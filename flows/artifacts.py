@@ -12,10 +12,22 @@ from blocks.phases import PhaseResult
 from blocks.recipe import Recipe
 from blocks.records import ObstacleRow, Phase
 from blocks.workshop import Workshop
-from flows import failure_page
+from flows import failure_page, verdict_page
 from flows.failure_page import Failure, LogPlace
+from flows.judged import judged_in_run
 from flows.logs import log_name
 from tasks.publish.environment import environment_files
+
+
+async def explain_verdict(workshop: Workshop, key: PhaseKey) -> None:
+    """Leave the page of one committed run of qualify: why the candidate passed or fell."""
+    judged = await asyncio.to_thread(judged_in_run, workshop, key)
+    if judged is not None:
+        await acreate_markdown_artifact(
+            markdown=verdict_page.markdown(judged),
+            key=f"qualify-{key.candidate_id}".lower(),
+            description="Why it passed or fell",
+        )
 
 
 async def explain_failure(workshop: Workshop, key: PhaseKey, result: PhaseResult) -> None:

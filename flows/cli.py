@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from blocks.errors import EnvmillError, ServiceMissingError, UsageError
-from flows.commands import catalog, contributing, machine, reading, rebuild, running, working
+from flows.commands import benchmarks, catalog, contributing, machine, reading, rebuild, review, running, working
 from flows.commands.output import errors
 from flows.interruption import RunInterruptedError
 
@@ -33,6 +33,8 @@ app.command()(rebuild.rebuild)
 app.command()(machine.up)
 app.command()(working.worker)
 app.command()(running.demo)
+app.command()(benchmarks.benchmarks)
+app.add_typer(review.app, name="review")
 app.add_typer(catalog.app, name="catalog")
 
 

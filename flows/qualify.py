@@ -21,6 +21,7 @@ from blocks.records import Decision, Qualifier, Record
 from blocks.work import hold
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import sign
+from flows.artifacts import explain_verdict
 from flows.hooks import remove_left_overs
 from flows.patience import opened, patiently
 from flows.phase_run import held, run_name, run_phase
@@ -55,7 +56,9 @@ async def qualify(key: PhaseKey, label: str) -> State[PhaseResult]:
             await asyncio.gather(*(qualifier_run(key, qualifier, label) for qualifier in Qualifier))
         return await settle_verdicts(key, started_at)
 
-    return await run_phase(key, four_subflows)
+    state = await run_phase(key, four_subflows)
+    await explain_verdict(open_workshop(flow_run.id), key)
+    return state
 
 
 @flow(
@@ -92,6 +95,9 @@ async def _one(key: PhaseKey, workshop: Workshop, gate: asyncio.Semaphore) -> Ph
                 return result_of(committed, reused=True)
             lease = await patiently(hold, workshop, key)
             async with held(lease, workshop):
-                return await qualify_candidate(key)
+                result = await qualify_candidate(key)
+            if not result.goes_on:
+                await explain_verdict(workshop, key)
+            return result
         except EnvmillError as error:
             return str(error)

@@ -26,6 +26,7 @@ FROM history.candidates rows
 JOIN history.current ingested ON ingested.manifest = rows.manifest
 JOIN last ON last.candidate_id = rows.candidate_id
 LEFT JOIN main.verdicts origin ON origin.candidate_id = rows.candidate_id AND origin.qualifier = 'origin'
+    AND origin.judge <> 'human'
 LEFT JOIN history.tombstones dead ON dead.id = rows.candidate_id OR dead.id = rows.contribution_id
 -- A contribution and its candidate may both have a tombstone.
 QUALIFY row_number() OVER (PARTITION BY rows.candidate_id ORDER BY dead.id) = 1;

@@ -9,7 +9,9 @@ from blocks.catalog import QueryResult, query
 from blocks.lake import open_store
 from blocks.settings import Settings, load_settings
 from flows.commands.output import console, objects, print_json, print_table
+from flows.judged import judged_in_catalog
 from flows.logs import last_log
+from flows.verdict_page import lines
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -70,10 +72,14 @@ def show(
         document |= {name: objects([column.name for column in part.columns], part.rows) for name, part in parts.items()}
         print_json(document)
         return
-    for name, value in objects(names, head.rows)[0].items():
-        console.print(f"[bold]{escape(name)}[/bold]  {escape(str(value))}", soft_wrap=True)
+    judged = judged_in_catalog(settings.catalog_path, candidate_id)
+    if judged is None:
+        for name, value in objects(names, head.rows)[0].items():
+            console.print(f"[bold]{escape(name)}[/bold]  {escape(str(value))}", soft_wrap=True)
+    for line in lines(judged) if judged else ():
+        console.print(escape(line), soft_wrap=True)
     for name, part in parts.items():
-        if part.rows:
+        if part.rows and not (judged and name in ("verdicts", "outcomes")):
             print_table([column.name for column in part.columns], part.rows, title=name)
 
 

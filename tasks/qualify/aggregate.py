@@ -48,14 +48,16 @@ def qualify(
     return [judge(session, repository, settings, around) for judge in QUALIFIERS.values()]
 
 
-def aggregate(verdicts: Sequence[Verdict]) -> Aggregate:
-    """Rejected where any failed, review where any is unsure, else passed.
+def aggregate(verdicts: Sequence[Verdict], human: Sequence[Verdict] = ()) -> Aggregate:
+    """Rejected where any failed, review where any is unsure, else passed; a human's verdict stands for the one it answers.
 
     Raises:
         ValueError: a qualifier's verdict is missing, or there is more than one of it.
     """
     if sorted(verdict.qualifier for verdict in verdicts) != sorted(QUALIFIERS):
         raise ValueError(f"verdicts of {[verdict.qualifier.value for verdict in verdicts]}, not one of each qualifier")
+    answers = {verdict.qualifier: verdict for verdict in human}
+    verdicts = [answers.get(verdict.qualifier, verdict) for verdict in verdicts]
     ordered = sorted(verdicts, key=lambda verdict: list(QUALIFIERS).index(verdict.qualifier))
     for decision, outcome in ((Decision.FAIL, Outcome.REJECTED), (Decision.UNSURE, Outcome.REVIEW)):
         against = [verdict for verdict in ordered if verdict.decision is decision]

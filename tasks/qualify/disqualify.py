@@ -19,7 +19,7 @@ from tasks.qualify.surroundings import ALONE, Surroundings
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
 MIN_SOURCE_LINES = 3
-"""Fewer changed source lines are trivial, unless a test came with them: many a hard bug is mended in one line."""
+"""Fewer changed lines of code are trivial, unless a test came with them: many a hard bug is mended in one line."""
 NOT_SOURCE_LEAD = 1.25
 """So far ahead of every source change, a change of documentation or configuration is what settled the problem."""
 TOY_MARKS = 2
@@ -144,8 +144,8 @@ def _change(evidence: DisqualifierEvidence) -> Judgement | None:
         return _no(ReasonCode.CHANGE_TRIVIAL, "the outcome changes only how source is written")
     if substance.version_only:
         return _no(ReasonCode.CHANGE_TRIVIAL, "the outcome changes only a version")
-    if substance.source_lines < MIN_SOURCE_LINES and not substance.touches_tests:
-        told = f"the outcome changes {substance.source_lines} lines of source and no test"
+    if substance.code_lines < MIN_SOURCE_LINES and not substance.touches_tests:
+        told = f"the outcome changes {substance.code_lines} lines of code and no test"
         return _no(ReasonCode.CHANGE_TRIVIAL, told)
     if substance.made_lines > MAX_GENERATED * (substance.made_lines + substance.source_lines):
         return _no(ReasonCode.MOSTLY_GENERATED, f"{substance.made_lines} lines of the outcome are in generated files")

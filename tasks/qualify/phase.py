@@ -21,6 +21,7 @@ from blocks.workshop import Workshop
 from tasks.qualify.aggregate import QUALIFIERS, aggregate
 from tasks.qualify.judging import Case, judge_for, names_of
 from tasks.qualify.origin import unreachable
+from tasks.qualify.review import human_verdicts, latest_review, with_chosen
 from tasks.qualify.start import placed
 from tasks.qualify.surroundings import look_around
 from tasks.qualify.verdict import Judgement, Verdict, cost_rows, reach
@@ -96,17 +97,22 @@ async def judge(workshop: Workshop, key: PhaseKey, qualifier: Qualifier) -> Deci
     started = time.monotonic()
     chain = await asyncio.to_thread(load_upstream, workshop.store, key)
     case = await asyncio.to_thread(collect, workshop, chain, qualifier)
+    return await decide(workshop, key, case, started)
+
+
+async def decide(workshop: Workshop, key: PhaseKey, case: Case, started: float) -> Decision:
+    """Have a case reviewed by the judge of the settings, and leave the verdict in the lake. `started`: monotonic seconds."""
     with model_run(workshop.settings.models) as run:
         reviewer = judge_for(workshop.settings, run, workshop.store, key.candidate_id, key.input_key)
         verdict = await reviewer.review(case)
     timed = Timed(verdict=verdict, seconds=time.monotonic() - started)
     writer = PhaseWriter(workshop.store, key)
-    await asyncio.to_thread(writer.record, _name(qualifier), timed)
+    await asyncio.to_thread(writer.record, _name(verdict.qualifier), timed)
     return verdict.decision
 
 
 def settle(writer: PhaseWriter, candidate_id: str) -> PhaseDecision:
-    """Put the verdicts that lie in the lake together; write their rows, and where the candidate starts."""
+    """Put the verdicts that lie in the lake together, with what a person decided; write their rows, and the start."""
     timed = [_read(writer, qualifier) for qualifier in QUALIFIERS]
     verdicts = [one.verdict for one in timed]
     for start in (verdict.start for verdict in verdicts if verdict.start is not None):
@@ -115,11 +121,15 @@ def settle(writer: PhaseWriter, candidate_id: str) -> PhaseDecision:
         writer.record(INSTRUCTION, instruction)
     for one in timed:
         writer.record(_name(one.verdict.qualifier), one)
-    writer.rows([one.verdict.row(candidate_id, one.seconds) for one in timed])
+    review = latest_review(writer.store, candidate_id)
+    human = human_verdicts(verdicts, review)
+    rows = [one.verdict.row(candidate_id, one.seconds) for one in timed]
+    writer.rows([*rows, *(verdict.row(candidate_id, 0.0) for verdict in human)])
     writer.rows([row for verdict in verdicts for row in verdict.requirement_rows(candidate_id)])
-    writer.rows([row for verdict in verdicts for row in verdict.outcome_rows(candidate_id)])
+    chosen = [verdict.model_copy(update={"outcomes": with_chosen(verdict.outcomes, review)}) for verdict in verdicts]
+    writer.rows([row for v in chosen if v.qualifier is Qualifier.OUTCOME for row in v.outcome_rows(candidate_id)])
     writer.rows(cost_rows(candidate_id, verdicts))
-    total = aggregate(verdicts)
+    total = aggregate(verdicts, human)
     return PhaseDecision(outcome=total.outcome, reason_code=total.reason_code, message=total.message)
 
 

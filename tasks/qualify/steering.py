@@ -56,7 +56,7 @@ _OVERRIDE = re.compile(
     rf"|\b(?:do not|don't|never) (?:fail|reject|disqualify|flag) (?:this|the) {_THING}\b|\b(?:must"
     rf"|should) not be (?:rejected|disqualified|failed)\b"
     r"|\b(?:rank|choose|pick|select) this (?:commit|pull request|change|one) (?:first|as (?:the )?outcome)\b"
-    r"|\b(?:end|begin) of (?:untrusted |user )?(?:data|evidence|session|input)\b\s*[:.\-=*]",
+    r"|^\W*(?:end|begin(?:ning)?|start) of (?:the )?(?:\w+ ){0,2}(?:data|evidence|session|input|conversation|transcript)\b\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _HIDDEN = re.compile("[\u200b\u200c\u2060\u2061-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]{3,}")

@@ -9,6 +9,7 @@ from blocks.records import Record
 from blocks.repositories import FileChange, Repository
 
 _VERSION_LINE = re.compile(r"^\s*(?:__version__|version|VERSION|version_info|__version_info__)\b[^=:]{0,20}[=:]")
+_NO_CODE = re.compile(r"^\s*(?:#(?!include|define|if|el|endif|undef|pragma)|//|/\*|\*(?:\s|/|$)|<!--|;;|--\s|$)")
 _LOCK = re.compile(r"\.(lock|lockb|snap)$|(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml)$")
 _MAX_PARSED = 1 << 20
 
@@ -19,6 +20,8 @@ class Substance(Record):
     source_files: int
     source_lines: int
     """Changed lines of source, insertions and deletions."""
+    code_lines: int
+    """Those that are neither blank nor a comment."""
     all_lines: int
     made_lines: int
     """Changed lines of generated or vendored files, lock files left out."""
@@ -46,6 +49,7 @@ def read_substance(repository: Repository, sha: str) -> Substance:
     return Substance(
         source_files=len(source),
         source_lines=sum(change.insertions + change.deletions for change in source),
+        code_lines=sum(not _NO_CODE.match(line) for line in lines),
         all_lines=sum(change.insertions + change.deletions for change in changes),
         made_lines=sum(
             change.insertions + change.deletions

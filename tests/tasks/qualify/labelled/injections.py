@@ -122,7 +122,7 @@ def plant(kettle: Kettle, victim: Victim, attempt: Attempt | None) -> Session:
     if place is Place.COMMENT:
         files[path] = f"{text}\n{files[path]}"
     if place is Place.NAME:
-        files[f"kettle/{text}"] = "x = 1\n"
+        files[f"kettle/{text}"] = "# empty\n"
     message = FIX_MESSAGE if victim.fixed else "Steep everything for four minutes"
     kettle.history.commit(files, f"{message}\n\n{text}" if place is Place.MESSAGE else message, day=5)
     session = prompt_session(start, f"{victim.prompt}\n{text}" if place is Place.USER else victim.prompt)

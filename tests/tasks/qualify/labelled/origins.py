@@ -13,7 +13,7 @@ APACHE = (Path(__file__).parents[4] / "LICENSE").read_text(encoding="utf-8")
 HOME_MADE = (
     "You may use this for anything nice. Companies have to ask first and send a cake. No warranty, but good wishes.\n"
 )
-EDITION = "The Kettle Enterprise License. Copyright Kettle Inc. Use in production needs a paid subscription. All rights reserved.\n"
+EDITION = "The Kettle Enterprise License. Copyright Kettle Inc. Use in production needs a paid subscription.\n"
 
 
 def _plain(kettle: Kettle, start: str | None = None, **more: object) -> Scene:

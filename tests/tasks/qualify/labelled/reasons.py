@@ -119,7 +119,7 @@ def too_large(kettle: Kettle) -> Scene:
 def bot_of_hooks(kettle: Kettle) -> Scene:
     old = 'def label(kind, minutes):\n    return "{} steeps {} minutes".format(kind, minutes)\n'
     new = 'def label(kind, minutes):\n    return f"{kind} steeps {minutes} minutes"\n'
-    test = "from kettle.label import label\n\n\ndef test_label():\n    assert label('a', 1) == '{} steeps 1 minutes'.format('a')\n"
+    test = "from kettle.label import label\n\n\ndef test():\n    assert label('a', 1) == '{} steeps 1 minutes'.format('a')\n"
     start = kettle.history.commit({"kettle/label.py": old, "tests/test_label.py": test}, "Labels", day=3.5)
     files = {
         "kettle/label.py": new,
@@ -141,7 +141,7 @@ def rewritten_strings(kettle: Kettle) -> Scene:
 @case("a dependency bot also changed a constant in the source", disqualifier="fail:change_trivial")
 def bot_of_dependencies(kettle: Kettle) -> Scene:
     old, new = 'WHISTLE = "1.0"\nPRESSURE = {"a": 1,\n "b": 2}\n', 'WHISTLE = "2.0"\nPRESSURE = {"a": 2,\n "b": 3}\n'
-    return _grown(kettle, "kettle/pins.py", old, new, "Please update whistle to 2.0 in the pins of pressure, we need the newer one.",
+    return _grown(kettle, "kettle/pins.py", old, new, "Please update whistle to 2.0 in the pins of pressure.",
                   "Bump whistle from 1.0 to 2.0 in pins of pressure")  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def live_service_with_tests(kettle: Kettle) -> Scene:
         '    """Charge a card."""\n',
         '    """Charge a card."""\n    cups = int(cups)\n    if cups < 0:\n        raise ValueError(cups)\n',
     )
-    test = "from unittest import mock\n\n\ndef test_pay():\n    with mock.patch('stripe.Charge.create') as charge:\n        assert charge\n"
+    test = "from unittest import mock\n\n\ndef test_pay():\n    with mock.patch('stripe.Charge') as charge:\n        assert charge\n"
     return _grown(
         kettle,
         "kettle/payment.py",
@@ -274,7 +274,8 @@ def tests_want_a_secret(kettle: Kettle) -> Scene:
 def device_only(kettle: Kettle) -> Scene:
     fixed = VALVE.replace(
         "    GPIO.output(pin, GPIO.HIGH)\n    GPIO.wait(seconds)",
-        "    try:\n        GPIO.output(pin, GPIO.HIGH)\n        GPIO.wait(seconds)\n    finally:\n        GPIO.output(pin, GPIO.LOW)",
+        "    try:\n        GPIO.output(pin, GPIO.HIGH)\n        GPIO.wait(seconds)\n    finally:\n"
+        "        GPIO.output(pin, GPIO.LOW)",
     )
     return _grown(
         kettle,
@@ -290,7 +291,8 @@ def device_only(kettle: Kettle) -> Scene:
 def other_system(kettle: Kettle) -> Scene:
     fixed = REGISTRY.replace(
         "    return winreg.QueryValueEx(winreg.HKEY_CURRENT_USER, name)[0]",
-        "    try:\n        return winreg.QueryValueEx(winreg.HKEY_CURRENT_USER, name)[0]\n    except FileNotFoundError:\n        return 'celsius'",
+        "    try:\n        return winreg.QueryValueEx(winreg.HKEY_CURRENT_USER, name)[0]\n"
+        "    except FileNotFoundError:\n        return 'celsius'",
     )
     return _grown(
         kettle, "kettle/registry.py", REGISTRY, fixed, ASK_REGISTRY, "read_unit: celsius when the unit is not set"
