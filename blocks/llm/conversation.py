@@ -7,6 +7,7 @@ the question refuses, may be mended once.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -103,7 +104,7 @@ class _Conversation(Generic[A]):
         self.models = models
         self.question = question
         self.limits = limits
-        self.schema = json.dumps(question.answer.model_json_schema(), sort_keys=True)
+        self.schema = _schema(question.answer)
         blocks = "\n\n".join(fenced(data) for data in question.data)
         asked = f"{blocks}\n\n{question.task}\n\nJSON schema of the answer:\n{self.schema}"
         self.messages = [Message(role="system", content=question.prompt.text), Message(role="user", content=asked)]
@@ -209,6 +210,11 @@ class _Conversation(Generic[A]):
             bad_calls=self.bad_calls,
             transcript=tuple(self.messages),
         )
+
+
+@cache
+def _schema(answer: type[BaseModel]) -> str:
+    return json.dumps(answer.model_json_schema(), sort_keys=True)
 
 
 async def converse(

@@ -4,8 +4,13 @@ The same text gets the same marks, so that a request that is made again is the s
 """
 
 import hashlib
+import re
 
 from blocks.records import Record
+
+_HIDDEN = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e0fff]")
+"""Variation selectors and tag characters: printable to Python, seen by models only."""
+_UNSEEN = re.compile(r"[^\n\t\x20-\x7e]")
 
 
 class Data(Record):
@@ -38,12 +43,9 @@ def _mark(text: str, turn: int) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(
-        char if char in "\n\t" or (char.isprintable() and not _hidden(char)) else f"\\u{{{ord(char):x}}}"
-        for char in text.replace("\r\n", "\n")
-    )
+    return _UNSEEN.sub(_shown, text.replace("\r\n", "\n"))
 
 
-def _hidden(char: str) -> bool:
-    """Tag characters and variation selectors: printable to Python, seen by models only."""
-    return "\U000e0000" <= char <= "\U000e0fff" or "\ufe00" <= char <= "\ufe0f"
+def _shown(match: re.Match[str]) -> str:
+    char = match[0]
+    return char if char.isprintable() and not _HIDDEN.match(char) else f"\\u{{{ord(char):x}}}"

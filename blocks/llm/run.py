@@ -78,6 +78,10 @@ class ModelRun:
         job = asyncio.run_coroutine_threadsafe(self._complete(candidate_id, request, spent), self._calls_loop())
         return await asyncio.wrap_future(job)
 
+    def warm(self) -> None:
+        """Load LiteLLM now instead of with the first call."""
+        self._litellm.prices()
+
     def close(self) -> None:
         """End the loop; calls in flight are given up."""
         loop, thread = self._loop, self._thread

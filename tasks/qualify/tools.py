@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 
 from pydantic import Field, ValidationError
 
@@ -75,14 +76,7 @@ class RepositoryTools:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What there is."""
-        return tuple(
-            ToolSpec(
-                name=name,
-                description=(kind.__doc__ or "").strip(),
-                parameters=json.dumps(kind.model_json_schema(), sort_keys=True),
-            )
-            for name, (kind, _) in self._tools.items()
-        )
+        return tuple(_spec(name, kind) for name, (kind, _) in self._tools.items())
 
     async def call(self, name: str, arguments: str) -> ToolResult:
         """Do one call, in a thread."""
@@ -171,6 +165,12 @@ class RepositoryTools:
         parts = [f"commit {sha}", f"date {commit.committed_at:%Y-%m-%d}", cut(commit.message, 3000), ""]
         parts += [*files[:MAX_ENTRIES], *_more(len(files) - MAX_ENTRIES, "files")]
         return "\n".join([*parts, "", cut(patch, MAX_PATCH)])
+
+
+@cache
+def _spec(name: str, kind: type[Record]) -> ToolSpec:
+    schema = json.dumps(kind.model_json_schema(), sort_keys=True)
+    return ToolSpec(name=name, description=(kind.__doc__ or "").strip(), parameters=schema)
 
 
 class _WrongCallError(ValueError):
