@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .account import GraderError, resolve_account
 from .grade import grade
@@ -37,7 +38,8 @@ def main(argv: Sequence[str]) -> int:
         return 2
 
 
-Runner = Callable[[tuple[str, ...]], PytestRun]
+if TYPE_CHECKING:
+    Runner = Callable[[tuple[str, ...]], PytestRun]
 
 
 def _pytest(options: argparse.Namespace) -> Runner:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import submission, tree
 from .account import Account
@@ -12,8 +13,9 @@ from .pytest_runner import PytestRun
 from .report import TestOutcome
 from .spec import GraderSpec
 
-Plant = Callable[[str, str], "tuple[str, frozenset[str]] | None"]
-"""From a test file's path and text: the text with tests that must fail, and their names."""
+if TYPE_CHECKING:
+    Plant = Callable[[str, str], "tuple[str, frozenset[str]] | None"]
+    """From a test file's path and text: the text with tests that must fail, and their names."""
 
 
 @dataclass(frozen=True)

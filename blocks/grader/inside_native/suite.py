@@ -15,8 +15,12 @@ ROOT = Path("/tmp/build")
 
 PASSED, FAILED, NONE = 0, 1, 5
 
-Systems = Mapping[str, Callable[[Workshop], "tuple[str, Iterable[Case]]"]]
-SYSTEMS: Systems = {"cmake": cmake.run, "meson": meson.run, "autotools": autotools.run, "make": make.run}
+SYSTEMS: Mapping[str, Callable[[Workshop], tuple[str, Iterable[Case]]]] = {
+    "cmake": cmake.run,
+    "meson": meson.run,
+    "autotools": autotools.run,
+    "make": make.run,
+}
 """Each builds, and gives what could not be configured (empty: all could) and the cases as they come."""
 
 

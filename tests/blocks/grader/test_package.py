@@ -32,6 +32,16 @@ def test_nothing_but_itself_and_the_standard_library_is_imported(source: Path) -
     ), "annotations of this package are newer than Python 3.8"
 
 
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(GRADER)))
+def test_no_alias_of_a_type_is_made_at_run_time(source: Path) -> None:
+    """Python 3.8 can subscript neither `tuple` nor what is in collections.abc; annotations it does not evaluate."""
+    names = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence", "tuple", "dict", "list", "set", "frozenset"}
+    for statement in ast.parse(source.read_text()).body:
+        if isinstance(statement, ast.Assign):
+            found = [node for node in ast.walk(statement.value) if isinstance(node, ast.Subscript)]
+            assert not [node for node in found if isinstance(node.value, ast.Name) and node.value.id in names]
+
+
 def test_all_of_inside_is_carried_to_the_subject() -> None:
     assert {path.name for path in GRADER.joinpath("inside").glob("*.py")} == set(INSIDE)
 
