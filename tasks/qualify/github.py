@@ -132,11 +132,13 @@ class GitHub:
         return found.pulls
 
     def _facts(self) -> Asked:
-        from github import UnknownObjectException
+        from github import GithubException
 
         try:
             found = self._client().get_repo(self._name)
-        except UnknownObjectException:
+        except GithubException as error:
+            if error.status != 404:
+                raise
             return Asked(said=f"the service knows no public {self._name}", asked_at=datetime.now(UTC))
         facts = RepositoryFacts(
             full_name=found.full_name,
@@ -151,7 +153,7 @@ class GitHub:
         return Asked(facts=facts, said="the service was asked", asked_at=datetime.now(UTC))
 
     def _pulls(self, commit: str) -> Pulls:
-        repository = self._client().get_repo(self._name, lazy=True)
+        repository = self._client(lazy=True).get_repo(self._name)
         pulls = repository.get_commit(commit).get_pulls()
         found = tuple(
             PullFacts(
@@ -164,14 +166,14 @@ class GitHub:
         )
         return Pulls(pulls=found, asked_at=datetime.now(UTC))
 
-    def _client(self) -> "Github":
-        from github import Auth, Github
+    def _client(self, *, lazy: bool = False) -> "Github":
+        from github import Auth, Consts, Github
 
         token = self._settings.github_token
         auth = Auth.Token(token.get_secret_value()) if token else None
         # Its own retries would sleep until the limit is over, which may be an hour.
-        base = {"base_url": self._settings.github_url} if self._settings.github_url else {}
-        return Github(auth=auth, timeout=_TIMEOUT_SEC, retry=None, per_page=30, **base)
+        url = self._settings.github_url or Consts.DEFAULT_BASE_URL
+        return Github(base_url=url, auth=auth, timeout=_TIMEOUT_SEC, retry=None, per_page=30, lazy=lazy)
 
     def _ask(self, question: Callable[[], AnyRecord]) -> AnyRecord | str:
         """The answer, or why there is none."""

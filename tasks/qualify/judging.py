@@ -9,7 +9,7 @@ way for a model not to answer: none of them is a pass.
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from pydantic import Field
@@ -40,7 +40,7 @@ from tasks.qualify.citations import Checked, Claim, check_claims
 from tasks.qualify.dossier import dossier
 from tasks.qualify.steering import steers
 from tasks.qualify.tools import RepositoryTools
-from tasks.qualify.verdict import ModelUse, Verdict
+from tasks.qualify.verdict import Verdict
 
 CODES: Mapping[Qualifier, frozenset[ReasonCode]] = {
     Qualifier.ORIGIN: frozenset({ReasonCode.SESSION_MISMATCH, ReasonCode.LICENCE_UNSURE}),
@@ -145,7 +145,7 @@ class ModelJudge:
                 "model": reply.model or self.models[0],
                 "cost_usd": self.model.spent.usd,
                 "evidence": _evidence(rule, reply, checked, steered),
-                "use": ModelUse(**asdict(self.model.spent)),
+                "use": self.model.spent,
                 "transcript": json.dumps([message.model_dump(mode="json") for message in reply.transcript]),
             }
         )

@@ -9,7 +9,7 @@ import time
 
 from blocks.chain import Chain, load_upstream
 from blocks.lake import PhaseKey, PhaseWriter
-from blocks.llm import model_run
+from blocks.llm import cost_rows, model_run
 from blocks.phases import Decision as PhaseDecision
 from blocks.phases import PhaseDefinition
 from blocks.records import Decision, Phase, Qualifier, ReasonCode, Record
@@ -24,7 +24,7 @@ from tasks.qualify.origin import unreachable
 from tasks.qualify.review import human_verdicts, latest_review, with_chosen
 from tasks.qualify.start import placed
 from tasks.qualify.surroundings import look_around
-from tasks.qualify.verdict import Judgement, Verdict, cost_rows, reach
+from tasks.qualify.verdict import Judgement, Verdict, reach
 
 VERSION = 3
 INSTRUCTION = "instruction.json"
@@ -128,7 +128,8 @@ def settle(writer: PhaseWriter, candidate_id: str) -> PhaseDecision:
     writer.rows([row for verdict in verdicts for row in verdict.requirement_rows(candidate_id)])
     chosen = [verdict.model_copy(update={"outcomes": with_chosen(verdict.outcomes, review)}) for verdict in verdicts]
     writer.rows([row for v in chosen if v.qualifier is Qualifier.OUTCOME for row in v.outcome_rows(candidate_id)])
-    writer.rows(cost_rows(candidate_id, verdicts))
+    uses = [verdict.use for verdict in verdicts if verdict.use is not None]
+    writer.rows(cost_rows(candidate_id, Phase.QUALIFY, uses))
     total = aggregate(verdicts, human)
     return PhaseDecision(outcome=total.outcome, reason_code=total.reason_code, message=total.message)
 

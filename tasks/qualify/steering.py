@@ -28,7 +28,6 @@ _DIRECT = re.compile(
     rf"(?:^|[.!?:;>\])]\s+|[#*/<!-]\s*)(?:dear|attention|attn|hey|hello|hi|to|for|note (?:to|for)"
     rf"|(?:special )?instructions? (?:to|for)|message (?:to|for)"
     rf"|@)[, ]*(?:the |any |all |every |whoever is the )?{_JUDGE}\b\s*[:,.!\-—]"
-    rf"|(?:^|[.!?]\s+){_JUDGE}\s*[:,]\s"
     rf"|\b(?:you are|you're|act as|as|you, as) (?:now )?(?:the|an?) {_JUDGE}\b(?! for\b)"
     rf"|\b(?:the|every|any|all) {_JUDGE} (?:must|should|shall|has to|have to|will|is to|may"
     rf"|needs to) [^.\n]{{0,60}}\b{_VERDICT}\b[^.\n]{{0,40}}"

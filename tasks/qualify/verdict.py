@@ -1,12 +1,11 @@
 """A qualifier's decision with its evidence, and the rows it gives to the catalog."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from blocks.llm import Spent
 from blocks.records import (
-    CostRow,
     Decision,
     OutcomeRow,
-    Phase,
     Qualifier,
     ReasonCode,
     Record,
@@ -71,18 +70,6 @@ class RankedOutcome(Record):
     evidence: str
 
 
-class ModelUse(Record):
-    """What a model took for one verdict. `assumed_usd` is for calls whose bill nobody knows: as dear as they can be."""
-
-    calls: int
-    failed_calls: int
-    replayed: int
-    prompt_tokens: int
-    completion_tokens: int
-    usd: float
-    assumed_usd: float
-
-
 class Verdict(Record):
     """One qualifier's decision on one candidate, not yet tied to a candidate id."""
 
@@ -101,7 +88,7 @@ class Verdict(Record):
     """Of journey."""
     start: Start | None = None
     """Of origin: where the candidate starts; None where it cannot start."""
-    use: ModelUse | None = None
+    use: Spent | None = None
     """None where no model was asked."""
     transcript: str | None = None
     """What was said between us and the model, a JSON array of messages."""
@@ -159,23 +146,3 @@ def reach(
         start=start,
         **dict(rule()),
     )
-
-
-def cost_rows(candidate_id: str, verdicts: Sequence[Verdict]) -> list[CostRow]:
-    """The rows of `costs`: money and tokens of all models together; none where none was asked."""
-    uses = [verdict.use for verdict in verdicts if verdict.use is not None]
-    if not uses:
-        return []
-    kinds = {
-        "model_usd": sum(use.usd for use in uses),
-        "model_usd_assumed": sum(use.assumed_usd for use in uses),
-        "model_calls": sum(use.calls for use in uses),
-        "model_failed_calls": sum(use.failed_calls for use in uses),
-        "model_replayed": sum(use.replayed for use in uses),
-        "model_prompt_tokens": sum(use.prompt_tokens for use in uses),
-        "model_completion_tokens": sum(use.completion_tokens for use in uses),
-    }
-    return [
-        CostRow(candidate_id=candidate_id, phase=Phase.QUALIFY, kind=kind, value=float(value))
-        for kind, value in kinds.items()
-    ]

@@ -240,7 +240,7 @@ def live_service_with_tests(kettle: Kettle) -> Scene:
         '    """Charge a card."""\n',
         '    """Charge a card."""\n    cups = int(cups)\n    if cups < 0:\n        raise ValueError(cups)\n',
     )
-    test = "from unittest import mock\n\n\ndef test_pay():\n    with mock.patch('stripe.Charge') as charge:\n        assert charge\n"
+    test = "from unittest import mock\n\n\ndef test_pay():\n    with mock.patch('stripe.Charge') as it:\n        assert it\n"
     return _grown(
         kettle,
         "kettle/payment.py",
