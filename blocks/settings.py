@@ -149,6 +149,10 @@ class ModelSettings(Section):
     """Completions of one verdict."""
     tool_bytes: int = Field(default=120_000, ge=0)
     """Of all tool results of one verdict."""
+    proposals: int = Field(default=3, ge=0)
+    """How often the model is asked to mend the recipe of one build that the table of remedies could not."""
+    proposals_budget_usd: float = Field(default=0.5, ge=0)
+    """Of all of these together; the candidate's budget holds too."""
     recorded: str = "data/recorded"
     """Where `recorded` answers lie: a folder, or `lake:<prefix>`."""
 

@@ -12,7 +12,7 @@ from blocks.llm.faults import CallFailedError, Fault, NoAnswerError
 from blocks.llm.fence import Data, cut, fenced
 from blocks.llm.messages import Completion, Message, ModelRequest, ToolCall, ToolSpec, Usage
 from blocks.llm.prompts import Prompt, load_prompt
-from blocks.llm.run import ModelRun, Spent, model_run
+from blocks.llm.run import ModelRun, Spent, cost_rows, model_run
 
 __all__ = [
     "CallFailedError",
@@ -40,6 +40,7 @@ __all__ = [
     "Toolbox",
     "Usage",
     "converse",
+    "cost_rows",
     "cut",
     "fenced",
     "load_prompt",

@@ -36,6 +36,8 @@ class LiveModel:
     cache: CandidateCache
     candidate_id: str
     paid_by: str
+    limit_usd: float | None = None
+    """Most that this piece of work may take, where it has a budget of its own beside the candidate's."""
     spent: Spent = field(default_factory=Spent)
     name: str = "litellm"
 
@@ -51,7 +53,7 @@ class LiveModel:
             if found.paid_by == self.paid_by:
                 self.spent.usd += found.completion.cost_usd
             return found.completion
-        completion = await self.run.complete(self.candidate_id, request, self.spent)
+        completion = await self.run.complete(self.candidate_id, request, self.spent, self.limit_usd)
         exchange = Exchange(
             key=key,
             prompt=request.prompt,

@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from blocks.errors import UsageError
@@ -20,6 +20,7 @@ from blocks.llm.faults import CallFailedError, Fault, NoAnswerError
 from blocks.llm.litellm_model import Caller, LiteLLMCaller
 from blocks.llm.messages import Completion, ModelRequest
 from blocks.llm.prices import Prices
+from blocks.records import CostRow, Phase
 from blocks.settings import ModelSettings
 
 _running: ContextVar["ModelRun | None"] = ContextVar("model_run", default=None)
@@ -27,7 +28,7 @@ _running: ContextVar["ModelRun | None"] = ContextVar("model_run", default=None)
 
 @dataclass
 class Spent:
-    """What a piece of work has taken. `assumed_usd` is for calls whose bill nobody knows: as dear as they can be."""
+    """What a piece of work has taken. `usd_assumed` is for calls whose bill nobody knows: as dear as they can be."""
 
     calls: int = 0
     failed_calls: int = 0
@@ -35,7 +36,18 @@ class Spent:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float = 0.0
-    assumed_usd: float = 0.0
+    usd_assumed: float = 0.0
+
+
+def cost_rows(candidate_id: str, phase: Phase, spents: Sequence[Spent]) -> list[CostRow]:
+    """The rows of `costs`: money, calls and tokens together; none where nothing was asked."""
+    total = {field.name: sum(getattr(spent, field.name) for spent in spents) for field in fields(Spent)}
+    if not any(total.values()):
+        return []
+    return [
+        CostRow(candidate_id=candidate_id, phase=phase, kind=f"model_{name}", value=float(value))
+        for name, value in total.items()
+    ]
 
 
 class ModelRun:
@@ -67,15 +79,25 @@ class ModelRun:
         known = set(self.models) <= set(self.settings.prices)
         return Prices(self.settings.prices, {} if known else self._litellm.prices())
 
-    async def complete(self, candidate_id: str, request: ModelRequest, spent: Spent) -> Completion:
+    async def complete(
+        self, candidate_id: str, request: ModelRequest, spent: Spent, limit_usd: float | None = None
+    ) -> Completion:
         """A completion by the first model that gives one; what it took is added to `spent`.
+
+        Args:
+            candidate_id: whose budget pays.
+            request: what is asked.
+            spent: of the piece of work this belongs to.
+            limit_usd: most that the piece of work may take, where it has a budget of its own.
 
         Raises:
             NoAnswerError: none does, or the budget does not allow it.
             UsageError: a model has no known price.
             PermanentError: a setting is wrong.
         """
-        job = asyncio.run_coroutine_threadsafe(self._complete(candidate_id, request, spent), self._calls_loop())
+        job = asyncio.run_coroutine_threadsafe(
+            self._complete(candidate_id, request, spent, limit_usd), self._calls_loop()
+        )
         return await asyncio.wrap_future(job)
 
     def warm(self) -> None:
@@ -102,14 +124,16 @@ class ModelRun:
                 self._thread.start()
             return self._loop
 
-    async def _complete(self, candidate_id: str, request: ModelRequest, spent: Spent) -> Completion:
+    async def _complete(
+        self, candidate_id: str, request: ModelRequest, spent: Spent, limit_usd: float | None
+    ) -> Completion:
         for model in request.models:
             self.prices.of(model)
         said = ""
         fault = Fault.UNAVAILABLE
         for model in request.models:
             try:
-                return await self._insist(model, candidate_id, request, spent)
+                return await self._insist(model, candidate_id, request, spent, limit_usd)
             except CallFailedError as error:
                 said = str(error)
             except NoAnswerError as error:
@@ -118,11 +142,13 @@ class ModelRun:
                 said, fault = str(error), error.fault
         raise NoAnswerError(fault, said)
 
-    async def _insist(self, model: str, candidate_id: str, request: ModelRequest, spent: Spent) -> Completion:
+    async def _insist(
+        self, model: str, candidate_id: str, request: ModelRequest, spent: Spent, limit_usd: float | None
+    ) -> Completion:
         """One model until it answers or the tries are used up; waits grow, with jitter, or are what the provider asks."""
         for attempt in range(1, self.settings.attempts + 1):
             try:
-                return await self._once(model, candidate_id, request, spent)
+                return await self._once(model, candidate_id, request, spent, limit_usd)
             except CallFailedError as error:
                 wait = error.wait_sec if error.wait_sec is not None else _backoff(attempt, self.settings.backoff_sec)
                 if attempt == self.settings.attempts or wait > self.settings.max_wait_sec:
@@ -130,8 +156,12 @@ class ModelRun:
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: attempts is at least one")
 
-    async def _once(self, model: str, candidate_id: str, request: ModelRequest, spent: Spent) -> Completion:
+    async def _once(
+        self, model: str, candidate_id: str, request: ModelRequest, spent: Spent, limit_usd: float | None
+    ) -> Completion:
         most = self.prices.most(model, request)
+        if limit_usd is not None and spent.usd + spent.usd_assumed + most > limit_usd:
+            raise NoAnswerError(Fault.BUDGET, f"the next call may cost {most:.4f} USD, more than is left for this work")
         async with self._gate:
             reservation = await self.purse.reserve(candidate_id, most)
             taken = most
@@ -143,11 +173,11 @@ class ModelRun:
                 told = answer.usage.prompt_tokens or answer.usage.completion_tokens
                 taken = self.prices.cost(model, answer.usage) if told else most
                 spent.usd += taken if told else 0.0
-                spent.assumed_usd += 0.0 if told else taken
+                spent.usd_assumed += 0.0 if told else taken
             except CallFailedError as error:
                 spent.failed_calls += 1
                 taken = 0.0 if error.answered else most
-                spent.assumed_usd += taken
+                spent.usd_assumed += taken
                 raise
             except NoAnswerError:
                 spent.failed_calls += 1

@@ -3,6 +3,7 @@
 from blocks.chain import Chain
 from blocks.errors import PermanentError
 from blocks.lake import PhaseWriter
+from blocks.llm import cost_rows, model_run
 from blocks.path_kinds import PathKind, kind_of, split
 from blocks.phases import Decision, PhaseDefinition
 from blocks.recipe import Paths
@@ -12,6 +13,7 @@ from blocks.settings import Settings
 from blocks.start import START, Start, recovered_files
 from blocks.trees import pack
 from blocks.workshop import Workshop
+from tasks.archaeology.proposing import asking_for, names_of
 from tasks.archaeology.reconstruct import VERSION, Reconstruction, reconstruct
 from tasks.archaeology.states import changed
 
@@ -25,6 +27,12 @@ class Config(Record):
     base_image: str
     tests_sec: int
     repeats: int
+
+
+class AskingConfig(Config):
+    """The same where a model may mend recipes."""
+
+    models: tuple[str, ...]
 
 
 def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
@@ -47,7 +55,8 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     if start is not None and start.recovered:
         session = chain.record(Phase.INGEST, "session.json", Session)
         recovered = recovered_files(start, session, repository.export(commit))
-    with workshop.engine.transcribed() as transcript:
+    with workshop.engine.transcribed() as transcript, model_run(workshop.settings.models) as models:
+        asked = asking_for(workshop.settings, models, workshop.store, chain.candidate_id, writer.key.input_key)
         found = reconstruct(
             workshop.engine,
             workshop.store,
@@ -58,13 +67,15 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
             end_commit=outcomes[0].commit,
             start=start,
             recovered=recovered,
+            asking=asked[0] if asked else None,
         )
     for name, vector in (("start tree with the outcome's tests", found.before), ("solution", found.after)):
         if vector is not None:
             transcript.note(f"\n== tests of the {name}: end of their output\n{vector.log_tail}")
     writer.object(LOG, transcript.content() or found.message.encode())
     tries = CostRow(candidate_id=chain.candidate_id, phase=Phase.ARCHAEOLOGY, kind="tries", value=found.tries)
-    writer.rows([*workshop.engine_costs(chain.candidate_id, Phase.ARCHAEOLOGY), tries])
+    money = cost_rows(chain.candidate_id, Phase.ARCHAEOLOGY, asked[1].spents if asked else [])
+    writer.rows([*workshop.engine_costs(chain.candidate_id, Phase.ARCHAEOLOGY), tries, *money])
     _write(writer, found)
     return Decision(outcome=found.row.status, reason_code=found.row.reason_code, message=found.message)
 
@@ -115,9 +126,11 @@ def _write(writer: PhaseWriter, found: Reconstruction) -> None:
 
 
 def _config(settings: Settings) -> Config:
-    return Config(
+    plain = Config(
         base_image=settings.engine.base_image, tests_sec=settings.timeouts.tests_sec, repeats=settings.gates.repeats
     )
+    models = names_of(settings)
+    return AskingConfig(models=models, **dict(plain)) if models else plain
 
 
 ARCHAEOLOGY = PhaseDefinition(Phase.ARCHAEOLOGY, VERSION, _config, run)

@@ -107,8 +107,8 @@ def test_a_fault_is_tried_again_and_then_said(name: str) -> None:
     assert len(asked.requests) == asked.spent.calls == asked.spent.failed_calls == times
     assert "openai/first" in asked.said and KEY not in asked.said
     assert asked.spent.usd == 0
-    assert (asked.spent.assumed_usd > 0) == unknown_bill
-    assert asked.purse_usd == pytest.approx(asked.spent.assumed_usd)
+    assert (asked.spent.usd_assumed > 0) == unknown_bill
+    assert asked.purse_usd == pytest.approx(asked.spent.usd_assumed)
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -197,7 +197,7 @@ def test_many_calls_at_once_never_exceed_a_budget(billed: int) -> None:
         finally:
             run.close()
         asked, at_once = len(server.requests), server.most_in_flight
-    total = sum(spent.usd + spent.assumed_usd for spent in spents)
+    total = sum(spent.usd + spent.usd_assumed for spent in spents)
     assert total == pytest.approx(run.purse.spent_usd)
     assert total <= limit
     refused = [result for result in results if isinstance(result, NoAnswerError)]
@@ -255,4 +255,4 @@ def test_an_answer_without_a_bill_counts_as_dear_as_it_can_be() -> None:
     del body["usage"]
     asked = Asked(lambda _, __: Answer(json.dumps(body).encode()), request())
     assert asked.text == "yes"
-    assert asked.spent.usd == 0 < asked.spent.assumed_usd == pytest.approx(asked.purse_usd)
+    assert asked.spent.usd == 0 < asked.spent.usd_assumed == pytest.approx(asked.purse_usd)
