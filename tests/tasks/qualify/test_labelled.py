@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
 
 KNOWN_WRONG: dict[tuple[str, Qualifier], str] = {
     ("squash_of_several", Qualifier.OUTCOME): "unsure:outcome_ambiguous",
-    ("project_about_judges", Qualifier.OUTCOME): "unsure:outcome_ambiguous",
 }
 """Answers of the rules that are wrong, and what they are instead: none of them a false pass of origin or disqualifier."""
 
