@@ -37,7 +37,8 @@ def compare(path_a: Path, path_b: Path, schema: Literal["main", "history"] = "ma
         UsageError, PermanentError: as `open_catalog`.
     """
     for path in (path_a, path_b):
-        open_catalog(path).close()
+        with open_catalog(path):
+            pass
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, path in (("a", path_a), ("b", path_b)):

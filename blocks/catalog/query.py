@@ -1,5 +1,8 @@
 """Reading the catalog: a snapshot, opened read-only; SQL of a user reaches no file, no network and no setting."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -33,8 +36,14 @@ class CommittedKey(NamedTuple):
     outcome: str
 
 
-def open_catalog(path: Path) -> duckdb.DuckDBPyConnection:
-    """A read-only connection to a snapshot; the indexer replaces the file without waiting for it.
+_TURN = threading.RLock()
+"""DuckDB gives all connections of a process to one file one instance, with one configuration: what one thread locks there is
+locked for the others. So one thread reads at a time."""
+
+
+@contextmanager
+def open_catalog(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to a snapshot; the indexer replaces the file without waiting for it. One thread at a time.
 
     Raises:
         UsageError: there is no such file.
@@ -42,6 +51,11 @@ def open_catalog(path: Path) -> duckdb.DuckDBPyConnection:
     """
     if not path.is_file():
         raise UsageError(f"{path}: there is no catalog yet; run `envmill run` or `envmill catalog rebuild` first")
+    with _TURN, _connect(path) as connection:
+        yield connection
+
+
+def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         connection = duckdb.connect(str(path), read_only=True)
         connection.execute("SET TimeZone = 'UTC'")

@@ -66,6 +66,7 @@ def collect(
     best, other = _best(session, repository, settings)
     commit = best.commit if best else None
     leading = other.commit if other and _leads(other, best) else None
+    neighbours = around.neighbours()
     used = known_commits(repository.identity, around.benchmarks) if settings.known_benchmarks else {}
     return DisqualifierEvidence(
         steering=find_steering(session, _texts(repository, [name for name in (commit, leading) if name])),
@@ -77,9 +78,9 @@ def collect(
         project=read_project(repository, start) if start else None,
         benchmarks={name: used[name] for name in (start, commit) if name in used},
         duplicate=find_duplicate(
-            session, around.neighbours, commit, lambda theirs: _commit(_best(theirs, repository, settings)[0])
+            session, neighbours, commit, lambda theirs: _commit(_best(theirs, repository, settings)[0])
         ),
-        neighbours=len(around.neighbours),
+        neighbours=len(neighbours),
         observable=tuple(dict.fromkeys(item.surface for item in requirements_of(session) if item.surface)),
         max_changed_lines=settings.max_changed_lines,
     )

@@ -3,6 +3,7 @@
 A qualifier gets it beside session and repository; with nothing around, everything is judged from those two alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,8 @@ class Neighbour(Record):
 class Surroundings:
     """See the module."""
 
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: Callable[[], tuple[Neighbour, ...]] = tuple
+    """Earlier candidates of the repository, the oldest first; read when asked for."""
     hosting: Hosting = NOBODY
     benchmarks: Path = LISTS
     """Folder of the lists of commits that known benchmarks use."""
@@ -55,7 +57,7 @@ def look_around(workshop: Workshop, chain: Chain) -> Surroundings:
     """
     candidate = chain.candidate()
     return Surroundings(
-        neighbours=_neighbours(workshop, candidate),
+        neighbours=lambda: _neighbours(workshop, candidate),
         hosting=hosting_of(workshop, candidate.repository),
         scopes=tuple(scope for scope in candidate.consent_scopes.split(",") if scope) or None,
     )

@@ -97,7 +97,7 @@ def looks_then_passes(body: dict[str, Any], number: int) -> Answer:
     return says(verdict(body), prompt_tokens=1000, completion_tokens=100)
 
 
-def test_a_model_judges_and_its_answers_are_replayed(desk: Desk, tmp_path: Path) -> None:
+def test_a_model_judges_and_its_answers_are_replayed(desk: Desk, kettle: Kettle, tmp_path: Path) -> None:
     with ModelServer(looks_then_passes) as server:
         assert desk.qualify("litellm", server.url).outcome is Outcome.PASSED
         assert len(server.requests) == 8
@@ -117,7 +117,9 @@ def test_a_model_judges_and_its_answers_are_replayed(desk: Desk, tmp_path: Path)
     for info in desk.store.list(f"candidates/{CANDIDATE}/models/"):
         (folder / info.key.rpartition("/")[2]).write_bytes(desk.store.get(info.key))
     assert len(list(folder.iterdir())) == 8
-    # No endpoint any more.
+    # No endpoint any more; another home, and the repository read from another place.
+    moved = kettle.copy(tmp_path / "moved")
+    desk = Desk(tmp_path / "elsewhere", moved)
     assert desk.qualify("recorded", recorded=str(folder)).outcome is Outcome.PASSED
     assert {row.judge for row in desk.verdicts()} == {"recorded"}
     again = {row.qualifier: row.decision for row in desk.verdicts()}

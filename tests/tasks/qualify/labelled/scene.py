@@ -105,7 +105,7 @@ def hosted(**changed: object) -> Surroundings:
 def neighbours(*sessions: Session) -> Surroundings:
     """Around: earlier candidates."""
     found = tuple(Neighbour(candidate_id=f"c-{number}", session=one) for number, one in enumerate(sessions))
-    return replace(ALONE, neighbours=found)
+    return replace(ALONE, neighbours=lambda: found)
 
 
 def turns(start: str, *texts: str, identity: str, edits: Sequence[Edit] = (), shown: Sequence[str] = ()) -> Session:
