@@ -4,6 +4,7 @@ What it says is tried like a line of the table; `proposals.py` bounds it. A mode
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -35,6 +36,16 @@ from tasks.archaeology.remedies import Evidence, Fix
 MAX_LOG = 6000
 MAX_RECIPE = 8000
 _LIMITS = Limits(turns=2, max_tokens=1500)
+_VOLATILE = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?", "<moment>"),
+        (r"\b\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?|minutes?)\b", "<time>"),
+        (r"\b\d+(?:\.\d+)?\s?[kMG]i?B(?:/s)?\b", "<size>"),
+        (r"0x[0-9a-f]{6,}", "0x<address>"),
+        (r"/tmp/[\w.-]+", "/tmp/<name>"),
+    )
+)
 
 
 class Mending(Record):
@@ -99,9 +110,16 @@ def names_of(settings: Settings) -> tuple[str, ...]:
     return (settings.qualify.provider, models.model, *models.fallbacks, load_prompt("recipe").label, bounds)
 
 
+def _stable(text: str) -> str:
+    """The log without what every run says anew, so that the same failure is the same question."""
+    for pattern, name in _VOLATILE:
+        text = pattern.sub(name, text)
+    return text
+
+
 def _question(recipe: Recipe, evidence: Evidence, tried: Sequence[Fix]) -> Question[Mending]:
     logs = [
-        Data(title=f"end of the log: {name}", text=text[-MAX_LOG:])
+        Data(title=f"end of the log: {name}", text=_stable(text)[-MAX_LOG:])
         for name, text in evidence.model_dump().items()
         if text.strip()
     ]

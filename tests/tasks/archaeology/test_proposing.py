@@ -11,7 +11,7 @@ from blocks.recipe import Recipe
 from blocks.settings import ModelSettings, Price, QualifySettings, Settings
 from blocks.workshop import Workshop
 from tasks.archaeology.phase import ARCHAEOLOGY
-from tasks.archaeology.proposing import asking_for
+from tasks.archaeology.proposing import _question, asking_for
 from tasks.archaeology.remedies import Action, Evidence, Fix
 from tests.modelserver import Answer, ModelServer, says
 
@@ -104,3 +104,16 @@ def test_a_model_is_in_the_key_and_none_is_not(tmp_path: Path) -> None:
     assert config() != config(model="openai/other")
     rules = settings(tmp_path, "http://127.0.0.1:1", provider="rules")
     assert asking_for(rules, ModelRun(rules.models), Workshop(rules).store, "c-1", "k-1") is None
+
+
+def test_the_same_failure_is_the_same_question(tmp_path: Path) -> None:
+    def asked(log: str) -> str:
+        return _question(RECIPE, Evidence(tests=log), ()).data[2].text
+
+    first = asked(
+        "2026-01-02 03:04:05 took 1.25s, 3 MiB at 0x7f00deadbeef in /tmp/tmpab12/x; 2 failed, wants steam==1.2"
+    )
+    assert first == asked(
+        "2027-11-12T13:14:15Z took 17 s, 4.5 kB at 0x55aa55aa55aa in /tmp/pip-zz/x; 2 failed, wants steam==1.2"
+    )
+    assert "2 failed, wants steam==1.2" in first
