@@ -12,7 +12,7 @@ _SUBJECT = re.compile(
     r"|^(?:apply|run|reformat(?:ted)? with|format(?:ted)? with|apply formatting (?:from|with)) "
     r"(?:black|ruff|isort|prettier|clang-format|yapf|autopep8|pyupgrade|gofmt|rustfmt|eslint(?: --fix)?|standard|biome)\b"
     r"|^style(?:\([\w./-]*\))?: |^(?:pep ?8|lint|linting|formatting|whitespace)(?: fixes| fix| only| changes)?\.?$"
-    r"|^(?:release|bump version|version bump)\b|^v?\d+\.\d+(?:\.\d+)?(?:[-.]\w+)?$",
+    r"|^(?:release|bump version|version bump)(?::? v?\d[\w.]*)?$|^v?\d+\.\d+(?:\.\d+)?(?:[-.]\w+)?$",
     re.IGNORECASE,
 )
 _BOTS = (
