@@ -48,6 +48,17 @@ def calibrate(ingredients: Ingredients, wanted: StateComparison, grade: Grade) -
     )
 
 
+def configuration_said(ingredients: Ingredients) -> str:
+    """Which configuration is the outcome's, in words; empty where the start's will do.
+
+    Where it names files that only the outcome has, no other tree can be built with it: the gates then find nothing that
+    passes before, and this says why.
+    """
+    if not ingredients.manifests:
+        return ""
+    return f", with the outcome's {', '.join(sorted(ingredients.manifests)[:5])}, which its tests need"
+
+
 def sentinels_said(suite: Suite) -> str:
     """How much of a verifier tests that must fail watch over, in words; empty for pytest, which always has them."""
     spec = suite.spec

@@ -22,7 +22,7 @@ from blocks.settings import Settings
 from blocks.trees import Tree, digest, pack
 from blocks.vectors import StateComparison
 from blocks.workshop import Workshop
-from tasks.synthesis.calibrate import calibrate, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
 from tasks.synthesis.gates import Card, Run, measure
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.suite import Suite, open_paths
@@ -57,7 +57,7 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
     _write(writer, chain, card, row, workshop.engine_costs(chain.candidate_id, Phase.SYNTHESIS))
     outcome = Outcome.PASSED if card.reason_code is ReasonCode.OK else Outcome.REJECTED
     noticed = f", {row.hunks_detected} of {row.hunks_required} hunks noticed" if row.hunks_required is not None else ""
-    said = card.message + noticed + sentinels_said(card.suite)
+    said = card.message + noticed + sentinels_said(card.suite) + configuration_said(ingredients)
     return Decision(outcome=outcome, reason_code=card.reason_code, message=said)
 
 
@@ -75,7 +75,7 @@ def gather(chain: Chain, timeout_sec: int) -> Ingredients:
         hidden=hidden,
         removed_tests=paths.removed_tests,
         test_paths=paths.test_paths,
-        open_paths=open_paths(paths.configuration_paths),
+        open_paths=open_paths(paths.configuration_paths, recipe.folder),
         recipe=recipe,
         timeout_sec=timeout_sec,
         pristine=frozenset(start),

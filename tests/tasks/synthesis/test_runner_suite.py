@@ -9,7 +9,7 @@ from blocks.grader.spec import GraderSpec
 from blocks.recipe import NativeBuild, NodeBuild, NodeSuite, Recipe
 from blocks.trees import File, Tree
 from blocks.vectors import StateComparison, TestResult, TestStatus, TestVector
-from tasks.synthesis.calibrate import calibrate, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.runner_suite import manifests_of
 from tasks.synthesis.suite import Suite, build_suite
@@ -159,6 +159,8 @@ def test_calibration_takes_the_outcomes_configuration_where_its_tests_need_it() 
 
     found = calibrate(C, C_WANTED, Grader(passes, failed=("test_b",)))
     assert found.manifests == {"CMakeLists.txt": File(content=b"v2")}
+    assert configuration_said(found) == ", with the outcome's CMakeLists.txt, which its tests need"
+    assert configuration_said(C) == ""
     assert build_suite(found, C_WANTED).spec.must_fail == ("test_b",)
 
 
