@@ -7,6 +7,7 @@ the metadata that `importlib.metadata` asks for.
 
 from packaging.utils import canonicalize_name
 
+from blocks.builder.installer_times import BUILD_TIME
 from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, WORKSPACE, site_packages
 from blocks.engine import Container, ExecResult
 from blocks.recipe import Recipe
@@ -58,7 +59,7 @@ def install_path(box: Container, recipe: Recipe) -> None:
 
 
 def version_environment(recipe: Recipe) -> dict[str, str]:
-    """What tools that would ask Git for the version read instead."""
+    """What tools that would ask Git for the version, or the clock for the time, read instead."""
     version = recipe.project_version or "0.0.0"
     names = (
         "SETUPTOOLS_SCM_PRETEND_VERSION",
@@ -66,7 +67,7 @@ def version_environment(recipe: Recipe) -> dict[str, str]:
         "PDM_BUILD_SCM_VERSION",
         "POETRY_DYNAMIC_VERSIONING_BYPASS",
     )
-    return {**dict.fromkeys(names, version), "HOME": "/home/agent", **dict(recipe.environment)}
+    return {**dict.fromkeys(names, version), **BUILD_TIME, "HOME": "/home/agent", **dict(recipe.environment)}
 
 
 def source_roots(tree: Tree) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Two candidates of one repository, days apart in its history, that need the same packages: all but the code is shared."""
+"""Two candidates of one repository, an hour apart in its history, that need the same packages: all but the code is shared."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,11 +25,12 @@ def forge(engine: Engine) -> Iterator[Forge]:
 
 def python() -> tuple[Project, Project]:
     """Two bugs, mended one after the other, each with a test."""
+    made = src_layout()
+    manifest = str(made.start["pyproject.toml"]).replace('["pytest"]', '["pytest==8.4.0"]')
+    pinned = Project({**made.start, "pyproject.toml": manifest}, made.change)
     cooler = FIX.replace("litres - 1", "max(0, litres - 1)")
     tests = NEW_TESTS + "\n\ndef test_no_less_than_nothing():\n    assert cool(0) == 0\n"
-    return src_layout(), Project(
-        {"README.md": "# kettle\n"}, {"src/kettle/core.py": cooler, "tests/test_core.py": tests}
-    )
+    return pinned, Project({"README.md": "# kettle\n"}, {"src/kettle/core.py": cooler, "tests/test_core.py": tests})
 
 
 def node() -> tuple[Project, Project]:
@@ -55,8 +56,8 @@ def test_the_second_candidate_adds_its_code_only(
     first, second = projects()
     history = History(tmp_path / "origin")
     commits = [
-        history.commit(files, f"Change {day}", day=day)
-        for day, files in enumerate((first.start, first.change, second.start, second.change))
+        history.commit(files, f"Change {number}", day=number / 100)
+        for number, files in enumerate((first.start, first.change, second.start, second.change))
     ]
     repository = MirrorCache(tmp_path / "mirrors", {IDENTITY: str(history.folder)}).open(IDENTITY)
     dug = [dig(engine, tmp_path / "home", repository, *commits[at : at + 2]) for at in (0, 2)]
