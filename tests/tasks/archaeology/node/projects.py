@@ -19,6 +19,11 @@ describe('boil', () => {{
 }})
 it('as ever', () => {{ expect(boil(1)).toBe(100) }})
 it('throws', () => {{ none().size }})
+it('wrong', () => {{ expect(() => none().size).toThrow(RangeError) }})
+describe('hooked', () => {{
+  beforeEach(() => {{ throw new Error('no water') }})
+  it('set up', () => {{ expect(boil(0)).toBe(0) }})
+}})
 """
 ASSERTING = """\
 {imports}
@@ -30,6 +35,11 @@ describe('boil', () => {{
 }})
 it('as ever', () => {{ assert.strictEqual(boil(1), 100) }})
 it('throws', () => {{ none().size }})
+it('wrong', () => {{ assert.throws(() => none().size, RangeError) }})
+describe('hooked', () => {{
+  beforeEach(() => {{ throw new Error('no water') }})
+  it('set up', () => {{ assert.strictEqual(boil(0), 0) }})
+}})
 """
 AVA = """\
 import test from 'ava'
@@ -41,6 +51,7 @@ test('boil > cools', t => {{ t.is(core.cool(2), 1) }})
 test.skip('boil > later', t => {{ t.fail() }})
 test('as ever', t => {{ t.is(boil(1), 100) }})
 test('throws', t => {{ none().size; t.pass() }})
+test('wrong', t => {{ t.throws(() => none().size, {{ instanceOf: RangeError }}) }})
 """.replace("{{", "{").replace("}}", "}")
 
 NAMES = {
@@ -50,6 +61,8 @@ NAMES = {
     "later": "boil > later",
     "as ever": "as ever",
     "throws": "throws",
+    "wrong": "wrong",
+    "set up": "hooked > set up",
 }
 
 

@@ -1,7 +1,7 @@
 """Both states of small JavaScript projects, rebuilt and tested in real containers: one for each manager and tool."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,16 @@ def dig(engine: Engine, store: ObjectStore, engine_settings: Settings, tmp_path:
     return run
 
 
-def holds(found: Reconstruction, expected: Expected, *, is_telling: bool = True) -> None:
+SETUP: Mapping[str, FailureKind] = {"set up": FailureKind.SETUP}
+
+
+def holds(
+    found: Reconstruction,
+    expected: Expected,
+    *,
+    is_telling: bool = True,
+    setup: Mapping[str, FailureKind] | None = SETUP,
+) -> None:
     """The sets worked out by hand, and why each test failed; not of bun, which hardly tells."""
     assert found.row.status is Outcome.PASSED, found.message
     assert found.comparison is not None and found.before is not None and found.after is not None
@@ -67,7 +76,9 @@ def holds(found: Reconstruction, expected: Expected, *, is_telling: bool = True)
         assert before[expected.new].failure_kind is FailureKind.IMPORT, before[expected.new]
         assert found.before.collection_errors == (expected.new,)
     assert found.after.collection_errors == ()
-    assert len(after) == 7, sorted(after)
+    told = {key: before[expected.id(key)].failure_kind for key in ("wrong", "set up") if expected.id(key) in before}
+    assert told == ({"wrong": FailureKind.WRONG_EXCEPTION, **(setup or {})} if is_telling else told), before
+    assert len(after) == 7 + len(told), sorted(after)
 
 
 def hurdles(found: Reconstruction) -> list[ObstacleRow]:
@@ -96,7 +107,7 @@ def test_npm_and_vitest_where_the_start_needs_what_the_outcome_dropped(dig: Dig)
     made = project(
         package(type="module", scripts=scripts, devDependencies=tools, dependencies={"ms": "2.1.3"}),
         JEST_LIKE.format(
-            imports="import { describe, expect, it } from 'vitest'\nimport * as core from '../src/core'\n"
+            imports="import { beforeEach, describe, expect, it } from 'vitest'\nimport * as core from '../src/core'\n"
             "const { boil, none }: any = core"
         ).replace("core.cool", "(core as any).cool"),
         "import { expect, test } from 'vitest'\nimport { warm } from '../src/extra'\n"
@@ -109,7 +120,9 @@ def test_npm_and_vitest_where_the_start_needs_what_the_outcome_dropped(dig: Dig)
              for path, text in made.start.items()}  # fmt: skip
     start["test/needs.test.ts"] = "import { test } from 'vitest'\nimport '../src/needs'\ntest('needs', () => {})\n"
     found = dig(Project(start, {**change, "src/needs.ts": None, "test/needs.test.ts": None}))
-    holds(found, Expected("test/core.test.ts", "test/new.test.ts"))
+    holds(
+        found, Expected("test/core.test.ts", "test/new.test.ts"), setup={"set up": FailureKind.ERROR}
+    )  # it tells no hooks
 
 
 def test_pnpm_workspace_with_a_lock_and_a_package_that_has_to_be_built(dig: Dig) -> None:
@@ -140,7 +153,7 @@ snapshots:
     made = project(
         package(private=True, scripts={"test": "pnpm -r test"}),
         ASSERTING.format(
-            imports="import assert from 'node:assert'\nimport { describe, it } from 'node:test'\nimport 'ms'\n"
+            imports="import assert from 'node:assert'\nimport { beforeEach, describe, it } from 'node:test'\nimport 'ms'\n"
             "import * as core from '@kettle/core'\nconst { boil, none } = core"
         ),
         "import { test } from 'node:test'\nimport { warm } from '@kettle/core/extra'\ntest('warms', () => { warm() })\n",
@@ -197,7 +210,7 @@ def test_node_alone_without_any_dependency(dig: Dig) -> None:
     made = project(
         package(scripts={"test": "node --test"}),
         ASSERTING.format(
-            imports="const assert = require('assert')\nconst { describe, it } = require('node:test')\n"
+            imports="const assert = require('assert')\nconst { beforeEach, describe, it } = require('node:test')\n"
             "const core = require('../src/core.js')\nconst { boil, none } = core"
         ),
         "const { test } = require('node:test')\nconst { warm } = require('../src/extra.js')\n"
@@ -213,7 +226,7 @@ def test_a_newer_yarn_leaves_folders_of_packages(dig: Dig, release: int) -> None
     made = project(
         package(scripts={"test": "node --test"}, dependencies={"ms": "2.1.3"}),
         ASSERTING.format(
-            imports="const assert = require('assert')\nconst { describe, it } = require('node:test')\nrequire('ms')\n"
+            imports="const assert = require('assert')\nconst { beforeEach, describe, it } = require('node:test')\nrequire('ms')\n"
             "const core = require('../src/core.js')\nconst { boil, none } = core"
         ),
         "const { test } = require('node:test')\nconst { warm } = require('../src/extra.js')\n"
@@ -236,14 +249,14 @@ def test_npm_and_ava(dig: Dig) -> None:
         "import test from 'ava'\nimport { warm } from '../src/extra.mjs'\ntest('warms', t => { t.is(warm(), 1) })\n",
         ending="mjs",
     )
-    holds(dig(made), Expected("test/core.test.mjs", "test/new.test.mjs"))
+    holds(dig(made), Expected("test/core.test.mjs", "test/new.test.mjs"), setup=None)
 
 
 def test_bun_and_its_own_tests(dig: Dig) -> None:
     made = project(
         package(type="module", packageManager="bun@1.3.5", scripts={"test": "bun test"}, dependencies={"ms": "2.1.3"}),
         JEST_LIKE.format(
-            imports="import { describe, expect, it } from 'bun:test'\nimport * as core from '../src/core'\n"
+            imports="import { beforeEach, describe, expect, it } from 'bun:test'\nimport * as core from '../src/core'\n"
             "const { boil, none } = core as any"
         ).replace("core.cool", "(core as any).cool"),
         "import { expect, test } from 'bun:test'\nimport { warm } from '../src/extra'\n"
