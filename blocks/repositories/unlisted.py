@@ -55,6 +55,7 @@ def bring(remote: Remote, mirror: Path, revision: str) -> Search:
     if _FULL_ID.match(wanted):
         fault = _by_id(remote, mirror, wanted)
         if fault is None:
+            _note_pull(remote, mirror, wanted)
             return Search(commit=wanted)
         said.append(f"by its id: {fault}")
     found, told = _by_pull(remote, mirror, wanted)
@@ -109,6 +110,13 @@ def _by_id(remote: Remote, mirror: Path, commit: str) -> str | None:
         return None
     git_output(["update-ref", "-d", ref], git_dir=mirror)
     return "the source has something else of this id, not a commit"
+
+
+def _note_pull(remote: Remote, mirror: Path, commit: str) -> None:
+    """Say so where a pull ref ends at a commit that came by its id: then it was meant for this project."""
+    listed = remote.ask(["ls-remote", "--refs", "--", remote.source.address, *_PULLS])
+    if listed.code == 0 and (named := [name for name, tip in _pulls(listed.output).items() if tip == commit]):
+        keep(mirror, commit, named[0].removeprefix("refs/"))
 
 
 def _by_pull(remote: Remote, mirror: Path, wanted: str) -> tuple[str | None, str]:

@@ -130,6 +130,13 @@ def test_a_server_that_gives_only_what_it_lists_is_asked_for_its_pull_refs(
     assert cache.open(IDENTITY, commit=start).resolve(start) == start
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_a_tip_of_a_pull_ref_is_known_as_one_however_it_came(forked: Forked, cached: Cached, old: bool) -> None:
+    forked.pull(7, forked.gone[2])
+    repository = cached(old=old).open(IDENTITY, commit=forked.gone[2])
+    assert reach_of(repository, forked.gone[2]) == Reach(way=Way.PULL, names=("pull/7/head",))
+
+
 def test_a_shortened_id_is_found_at_the_tip_of_a_pull_ref(forked: Forked, cached: Cached) -> None:
     forked.pull(7, forked.gone[2])
     repository = cached(old=True).open(IDENTITY, commit=forked.gone[2][:10])

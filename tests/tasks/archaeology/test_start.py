@@ -45,7 +45,7 @@ UNCOMMITTED = "SPOUT = 1\n"
 
 
 class Rewritten:
-    """Work started on a branch that was rewritten since; the outcome landed on main and moved the submodule on."""
+    """Work started in a pull request that never landed so; the outcome landed on main and moved the submodule on."""
 
     def __init__(self, home: Path) -> None:
         leaf = History(home / "example" / "leaf")
@@ -58,6 +58,7 @@ class Rewritten:
         root = pin(kettle, modules, base)
         tree = git(kettle.folder, "rev-parse", f"{root}^{{tree}}")
         self.start = git(kettle.folder, "commit-tree", "-p", root, "-m", "Work in progress", tree)
+        git(kettle.folder, "update-ref", "refs/pull/9/head", self.start)
         tests = {"tests/test_core.py": NEW_TESTS + LEAF_TEST, "src/kettle/core.py": FIX, "README.md": "# Kettle\n"}
         self.end = pin(kettle, {**modules, "extern/leaf": ("../leaf.git", second)}, tests, "Boil as physics says")
         self.settings = Settings(home=home, mirrors={"https://github.com/": str(home)}, gates=GateSettings(repeats=1))
@@ -128,7 +129,7 @@ def test_the_start_is_what_the_user_had(engine: Engine, python_image: str, tmp_p
     assert not any(path.startswith("extern/nobody") or path == "boil.log" for path in start)
 
     told = story.chain.record(Phase.ARCHAEOLOGY, START, Start)
-    assert (told.commit, told.base_commit, told.reach.way) == (story.start, story.start, Way.ID)
+    assert (told.commit, told.base_commit, told.reach.way) == (story.start, story.start, Way.PULL)
     assert (told.commit_fidelity, told.start_fidelity) == (0.5, 1.0)
     assert [one.path for one in told.recovered] == ["src/kettle/spout.py"]
     assert told.lfs_pointers == ("poster.png",)
@@ -145,7 +146,7 @@ def test_the_start_is_what_the_user_had(engine: Engine, python_image: str, tmp_p
 
     symptoms = [(row.symptom, row.remedy) for row in story.chain.rows(Phase.ARCHAEOLOGY, ObstacleRow)]
     for symptom, remedy in (
-        ("no branch or tag holds the start commit", "fetched by its id"),
+        ("no branch or tag holds the start commit", "fetched from pull/9/head"),
         ("uncommitted contents: src/kettle/spout.py", "1 files recovered from the session"),
         ("submodule extern/nobody (https://github.com/example/nobody) cannot be had", "its folder is empty"),
         ("1 files are Git LFS pointers: poster.png", "the pointers stay"),
