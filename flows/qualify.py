@@ -18,6 +18,7 @@ from blocks.lake import PhaseKey, find_manifest
 from blocks.llm import model_run
 from blocks.phases import PhaseResult, result_of
 from blocks.records import Decision, Qualifier, Record
+from blocks.settings import Settings
 from blocks.work import hold
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import sign
@@ -72,18 +73,24 @@ async def qualify_wave(keys: Sequence[PhaseKey]) -> WaveReport:
     workshop = open_workshop(flow_run.id)
     await sign(flow_run.id)
     await opened(workshop)
-    models = workshop.settings.models
-    # With a model, enough to keep every permitted call in flight; by rules it is all work of this machine's processors.
-    most = workshop.settings.concurrency
-    if workshop.settings.qualify.provider != "rules":
-        most = max(most, 2 * models.in_flight // _PER_CANDIDATE)
-    gate = asyncio.Semaphore(most)
-    with model_run(models):
+    gate = asyncio.Semaphore(at_once(workshop.settings))
+    with model_run(workshop.settings.models):
         ended = await asyncio.gather(*(_one(key, workshop, gate) for key in keys))
     return WaveReport(
         results=tuple(result for result in ended if isinstance(result, PhaseResult)),
         crashed=tuple((key, why) for key, why in zip(keys, ended, strict=True) if isinstance(why, str)),
     )
+
+
+def at_once(settings: Settings) -> int:
+    """Candidates of a wave that are worked on at the same time.
+
+    By rules it is all work of this machine's processors. With a model, twice what the calls in flight belong to: half of
+    them wait for an answer while the others get ready. Not all: what every task run takes to begin would come first.
+    """
+    if settings.qualify.provider == "rules":
+        return settings.concurrency
+    return max(settings.concurrency, 2 * settings.models.in_flight // _PER_CANDIDATE)
 
 
 async def _one(key: PhaseKey, workshop: Workshop, gate: asyncio.Semaphore) -> PhaseResult | str:
