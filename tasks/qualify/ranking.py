@@ -9,18 +9,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Record
 from blocks.repositories import LineEdits, Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings
 from tasks.qualify.history import Candidate, History, read_history
 from tasks.qualify.signals import Signals, read_signals, significant
-from tasks.qualify.words import identifiers, names, parts, references, words
+from tasks.qualify.texts import Text, read_texts, said
+from tasks.qualify.words import references, words
 
-MAX_READ = 200
-"""Commits whose lines are read; the rest of a busy window is left out by paths and messages first."""
-MAX_LINES = 5000
 BACKGROUND = 400
 """Messages before the start that tell which words are common in this project."""
 
@@ -69,17 +66,6 @@ class Ranked(Record):
     evidence: OutcomeEvidence
 
 
-class _Text(NamedTuple):
-    message: frozenset[str]
-    subject: frozenset[str]
-    diff: frozenset[str]
-    tests: frozenset[str]
-    """What the added lines of tests name: a test repeats what the user saw."""
-    paths: frozenset[str]
-    literals: frozenset[str]
-    """Those of the user's values that its added lines hold."""
-
-
 class Ranking(NamedTuple):
     """The ranked commits, and what they were ranked from; no signals where the start commit is unknown."""
 
@@ -114,8 +100,8 @@ def rank(session: Session, repository: Repository, settings: QualifySettings) ->
         return Ranking((), History(candidates=(), reverted={}), None)
     history = read_history(repository, start, settings.window_days)
     signals = read_signals(session, repository, start)
-    texts, edits = _texts(history.candidates, repository, signals)
-    earlier = [_said(commit.message) for commit in repository.commits_before(start, limit=BACKGROUND)]
+    texts, edits = read_texts(history.candidates, repository, signals)
+    earlier = [said(commit.message) for commit in repository.commits_before(start, limit=BACKGROUND)]
     rarity = _rarity(signals, texts, earlier)
     rare_paths = _path_rarity(history.candidates)
     rare_values = _value_rarity(texts)
@@ -143,61 +129,11 @@ def rank(session: Session, repository: Repository, settings: QualifySettings) ->
     return Ranking(ordered, history, signals)
 
 
-def _texts(
-    candidates: tuple[Candidate, ...], repository: Repository, signals: Signals
-) -> tuple[dict[str, _Text], dict[str, Mapping[str, LineEdits]]]:
-    """What each commit says and touches; for the most promising MAX_READ of them."""
-
-    def promise(candidate: Candidate) -> int:
-        shared = len(signals.told & _said(candidate.message))
-        touched = {change.path for change in candidate.changes}
-        return shared + 3 * len(touched & signals.edited) + len(touched & signals.seen) + bool(candidate.source_paths)
-
-    chosen = sorted(candidates, key=promise, reverse=True)[:MAX_READ]
-    texts: dict[str, _Text] = {}
-    edits: dict[str, Mapping[str, LineEdits]] = {}
-    for candidate in chosen:
-        lines: Mapping[str, LineEdits] = {}
-        if sum(change.insertions + change.deletions for change in candidate.changes) <= MAX_LINES:
-            lines = repository.edited_lines(candidate.commit.sha)
-        patch = "\n".join(
-            text
-            for edit in lines.values()
-            for hunk in edit.hunks
-            for text in (hunk.heading, *hunk.removed, *hunk.added)
-        )
-        paths = " ".join(change.path for change in candidate.changes)
-        known = names(patch)
-        added = "\n".join(text for edit in lines.values() for hunk in edit.hunks for text in hunk.added)
-        tests = "\n".join(
-            text
-            for path, edit in lines.items()
-            if kind_of(path) is PathKind.TEST
-            for hunk in edit.hunks
-            for text in hunk.added
-        )
-        texts[candidate.commit.sha] = _Text(
-            message=_said(candidate.message),
-            subject=_said(candidate.message.split("\n", 1)[0]),
-            diff=known | parts(known & identifiers(patch), patch) | words(patch),
-            tests=names(tests) | words(tests),
-            literals=frozenset(value for value in signals.literals if value in added or value in candidate.message),
-            paths=names(paths.replace("/", " ").replace(".", " ")) | words(paths),
-        )
-        edits[candidate.commit.sha] = lines
-    return texts, edits
-
-
-def _said(message: str) -> frozenset[str]:
-    named = identifiers(message)
-    return named | words(message) | parts(named, message)
-
-
-def _rarity(signals: Signals, texts: Mapping[str, _Text], earlier: Sequence[frozenset[str]]) -> dict[str, float]:
+def _rarity(signals: Signals, texts: Mapping[str, Text], earlier: Sequence[frozenset[str]]) -> dict[str, float]:
     counts = dict.fromkeys(signals.told, 0)
     documents = [text.message | text.diff | text.paths for text in texts.values()]
-    for said in (*documents, *earlier):
-        for term in said:
+    for document in (*documents, *earlier):
+        for term in document:
             counts[term] = counts.get(term, 0) + 1
     everything = len(documents) + len(earlier) + 1
     return {term: max(0.0, math.log(everything / (count + 0.5))) for term, count in counts.items()}
@@ -211,7 +147,7 @@ def _path_rarity(candidates: tuple[Candidate, ...]) -> dict[str, float]:
     return {path: math.log(1 + len(candidates) / count) for path, count in counts.items()}
 
 
-def _value_rarity(texts: Mapping[str, _Text]) -> dict[str, float]:
+def _value_rarity(texts: Mapping[str, Text]) -> dict[str, float]:
     counts: dict[str, int] = {}
     for text in texts.values():
         for value in text.literals:
@@ -222,7 +158,7 @@ def _value_rarity(texts: Mapping[str, _Text]) -> dict[str, float]:
 def _weigh(
     candidate: Candidate,
     signals: Signals,
-    text: _Text,
+    text: Text,
     edits: Mapping[str, LineEdits],
     rarity: Mapping[str, float],
     rare_paths: Mapping[str, float],
@@ -305,7 +241,7 @@ def _contained(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
-def _names(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
+def _names(signals: Signals, text: Text, rarity: Mapping[str, float]) -> float:
     """How much of what the user named stands in the commit. Large commits name everything, so their lines count less."""
     breadth = min(1.0, math.sqrt(250 / max(1, len(text.diff))))
     total = found = 0.0
@@ -316,7 +252,7 @@ def _names(signals: Signals, text: _Text, rarity: Mapping[str, float]) -> float:
     return found / total if total else 0.0
 
 
-def _place(term: str, text: _Text, breadth: float) -> float:
+def _place(term: str, text: Text, breadth: float) -> float:
     if term in text.message:
         return 1.0
     if term in text.paths:
@@ -326,7 +262,7 @@ def _place(term: str, text: _Text, breadth: float) -> float:
     return 0.7 * breadth if term in text.diff else 0.0
 
 
-def _literals(text: _Text, rarity: Mapping[str, float]) -> float:
+def _literals(text: Text, rarity: Mapping[str, float]) -> float:
     return min(1.0, sum(rarity[value] for value in text.literals) / _ENOUGH_LITERALS)
 
 

@@ -116,7 +116,7 @@ def without_steering(text: str) -> str:
     before = text.split("\n")[: line + 1]
     # What stands before it on its own line, as far as whole sentences go.
     head = re.split(r"(?<=[.!?])\s", before[-1])
-    kept = []
+    kept: list[str] = []
     for sentence in head:
         if steers(" ".join([*kept, sentence])):
             break
