@@ -144,6 +144,10 @@ async def _qualify_together(workshop: Workshop, candidates: Sequence[str], tally
     fresh = [result for result in report.results if not result.reused]
     tally.results += fresh
     tally.qualified = {result.candidate_id for result in fresh}
+    for key in waiting:
+        if key.candidate_id in tally.qualified:
+            with contextlib.suppress(EnvmillError):  # a page that cannot be read for now stops nobody
+                await explain_verdict(workshop, key)
     tally.crashed += [f"{key.candidate_id} {key.phase}: {why}" for key, why in report.crashed]
     crashed = {key.candidate_id for key, _ in report.crashed}
     return [candidate_id for candidate_id in candidates if candidate_id not in crashed]

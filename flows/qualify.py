@@ -102,9 +102,6 @@ async def _one(key: PhaseKey, workshop: Workshop, gate: asyncio.Semaphore) -> Ph
                 return result_of(committed, reused=True)
             lease = await patiently(hold, workshop, key)
             async with held(lease, workshop):
-                result = await qualify_candidate(key)
-            if not result.goes_on:
-                await explain_verdict(workshop, key)
-            return result
+                return await qualify_candidate(key)
         except EnvmillError as error:
             return str(error)
