@@ -169,9 +169,11 @@ def _call(call: Any) -> ToolCall:
 
 
 def _text(value: object) -> str:
+    """As text that can be written: half a surrogate pair cannot."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text.encode("utf-8", "replace").decode()
 
 
 def _count(usage: object, name: str) -> int:

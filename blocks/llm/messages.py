@@ -3,7 +3,6 @@ it, so that an answer that was kept is an answer to exactly this.
 """
 
 import hashlib
-import json
 from typing import Literal
 
 from blocks.records import Record
@@ -65,8 +64,7 @@ class ModelRequest(Record):
     @property
     def key(self) -> str:
         """sha256 over the whole request, 64 hex digits."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     @property
     def most_prompt_tokens(self) -> int:
@@ -76,7 +74,7 @@ class ModelRequest(Record):
         for message in self.messages:
             parts += [message.content, *(f"{call.name}{call.arguments}" for call in message.tool_calls)]
         around = 512 + 64 * (len(self.messages) + len(self.tools))
-        return around + sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+        return around + sum(len(part.encode()) for part in parts)
 
 
 class Completion(Record):

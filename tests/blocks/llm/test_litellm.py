@@ -256,3 +256,9 @@ def test_an_answer_without_a_bill_counts_as_dear_as_it_can_be() -> None:
     asked = Asked(lambda _, __: Answer(json.dumps(body).encode()), request())
     assert asked.text == "yes"
     assert asked.spent.usd == 0 < asked.spent.usd_assumed == pytest.approx(asked.purse_usd)
+
+
+def test_half_a_surrogate_pair_does_not_get_in() -> None:
+    body = says("a HALF b", calls=(("read", "HALF"),)).body.replace(b"HALF", b"\\ud800")
+    asked = Asked(lambda _, __: Answer(body), request())
+    assert asked.text == "a ? b"
