@@ -12,6 +12,8 @@ from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
 LAYER_VERSION = 2
+_STAMP = "/etc/envmill-before"
+"""A file whose time says what was made or changed since; change times cannot be set by hand."""
 _BYTECODE = {"PYC_INVALIDATION_MODE": "CHECKED_HASH"}
 """Bytecode that holds its source's hash instead of the time it was unpacked (PEP 552): equal inputs, equal layers."""
 
@@ -34,6 +36,9 @@ def ensure_dependency_image(
     The top folders of the virtual environment belong to the agent user until the environment image is sealed, so that
     the project can be installed by an unprivileged user.
 
+    Installing runs what packages have in `.pth` files, since Python starts to compile them. So it is done as that user, and
+    what such code leaves outside the environment is removed: as root it could change what a grader stands on.
+
     Raises:
         InstallError: the packages do not install together.
     """
@@ -42,19 +47,46 @@ def ensure_dependency_image(
         return reference
     folders = [VENV, f"{VENV}/bin", site_packages(recipe.runtime)]
     with engine.container(ContainerSpec(image=runtime_image, role=Role.BUILD, deadline_sec=timeout_sec + 60)) as box:
-        steps = [["uv", "venv", "--offline", "--no-python-downloads", "--python", recipe.runtime, VENV]]
+
+        def step(argv: list[str], user: str) -> None:
+            done = box.run(argv, user=user, environment={**_BYTECODE, "HOME": "/tmp/agent"}, timeout_sec=timeout_sec)
+            if done.exit_code != 0:
+                raise InstallError(f"installing the dependencies failed ({argv[0]} {argv[1]}): {done.output[-2000:]}")
+
+        step(["touch", _STAMP], "root")
+        step(["install", "-d", "-o", AGENT_USER, "-g", AGENT_USER, VENV, "/tmp/agent"], "root")
+        step(["uv", "venv", "--offline", "--no-python-downloads", "--python", recipe.runtime, VENV], AGENT_USER)
         if recipe.packages:
             box.put_tree(wheelhouse(store, recipe.packages), WHEELS)
             # By name, not by path: an install from a path leaves the path and the time in the metadata.
             wanted = [f"{package.name}=={package.version}" for package in recipe.packages]
-            steps.append(
-                ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
-                + ["--find-links", WHEELS, "--compile-bytecode", "--link-mode", "copy", *wanted]
-            )
-        steps += [*forget_times(VENV), ["rm", "-rf", WHEELS, "/root/.cache"], ["chown", AGENT_USER, *folders]]
-        for argv in steps:
-            done = box.run(argv, user="root", environment=_BYTECODE, timeout_sec=timeout_sec)
-            if done.exit_code != 0:
-                raise InstallError(f"installing the dependencies failed ({argv[0]} {argv[1]}): {done.output[-2000:]}")
+            install = ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
+            options = ["--find-links", WHEELS, "--compile-bytecode", "--link-mode", "copy"]
+            step([*install, *options, *wanted], AGENT_USER)
+        for argv in forget_times(VENV):
+            step(argv, AGENT_USER)
+        box.run(["sh", "-c", "kill -KILL -1"], user=AGENT_USER, timeout_sec=30)  # The shell is among those it ends.
+        step(
+            [
+                "find",
+                "/",
+                "-xdev",
+                "-user",
+                AGENT_USER,
+                "-cnewer",
+                _STAMP,
+                "!",
+                "-path",
+                f"{VENV}*",
+                "!",
+                "-type",
+                "d",
+                "-delete",
+            ],
+            "root",
+        )
+        step(["rm", "-rf", WHEELS, "/tmp/agent", "/root/.cache", _STAMP], "root")
+        step(["chown", "-R", "root:root", VENV], "root")
+        step(["chown", AGENT_USER, *folders], "root")
         box.commit(reference, labels={"envmill.kind": "dependencies"})
     return reference

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from blocks.builder.packages import load_package
-from blocks.engine import Engine
+from blocks.builder.dependencies import ensure_dependency_image
+from blocks.builder.packages import keep_package, load_package
+from blocks.engine import ContainerSpec, Engine, Role
 from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
 from blocks.settings import Settings
 from tasks.archaeology.index import ContainerIndex, Question, index_spec
 from tasks.archaeology.source_packages import Wheel
@@ -141,3 +143,51 @@ def store_of(place: tuple[Settings, ObjectStore]) -> ObjectStore:
 
 def _in(code: str) -> str:
     return "\n" + "\n".join(f"    {line}" for line in code.strip().splitlines())
+
+
+RUNS = """\
+import os, pathlib, subprocess
+for place in ("/usr/local/bin", "/usr/lib", "/opt", "/opt/venv", "/root", "/etc", "/tmp", "/var/tmp", "/home/agent", "/app"):
+    try:
+        pathlib.Path(place, "planted").write_text(str(os.getuid()))
+    except OSError:
+        pass
+pathlib.Path(__file__).with_name("told.txt").write_text(str(os.getuid()))
+quiet = subprocess.DEVNULL
+subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet)
+"""
+
+
+def test_a_wheel_whose_files_run_when_python_starts(
+    small: Engine, place: tuple[Settings, ObjectStore], python_image: str
+) -> None:
+    """`.pth` files run in every Python of the environment, that which compiles it too: never as root."""
+    _, store = place
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as wheel:
+        info = "pot-1.0.dist-info"
+        files = {
+            "pot.pth": "import pot\n",
+            "pot.py": RUNS,
+            f"{info}/METADATA": "Metadata-Version: 2.1\nName: pot\nVersion: 1.0\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        }
+        for name, text in files.items():
+            wheel.writestr(zipfile.ZipInfo(name, (2025, 1, 1, 0, 0, 0)), text)
+        wheel.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"]))
+    package = keep_package(store, "pot", "1.0", "pot-1.0-py3-none-any.whl", buffer.getvalue())
+    recipe = Recipe(stack="python", runtime="3.11", as_of="2025-01-01T00:00:00Z", packages=(package,))
+    image = ensure_dependency_image(small, store, recipe, python_image, timeout_sec=60)
+    try:
+        with small.container(ContainerSpec(image=image, role=Role.BUILD, deadline_sec=60)) as box:
+            for question, told in (
+                ("cat /opt/venv/lib/python3.11/site-packages/told.txt", "1000"),
+                ("find / -xdev -name planted ! -path '/opt/venv/*'", ""),
+                ("find /opt/venv -xdev ! -user root ! -type d", ""),
+                ("find /tmp -xdev -mindepth 1", ""),
+                ("find /opt/venv -name pot.py", "/opt/venv/lib/python3.11/site-packages/pot.py\n"),
+                ("find /opt/venv -perm /6000", ""),
+            ):
+                assert box.run(["sh", "-c", question], timeout_sec=60).output == told, question
+    finally:
+        small.remove_image(image)
