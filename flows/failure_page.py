@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from blocks.records import CandidateRow, ObstacleRow, Phase, ReasonCode
 
-_TAIL_LINES = 40
+_TAIL_LINES = 25
 _LONGEST_LINE = 400
 _LONGEST_HEADLINE = 300
-_CELL_COLUMNS, _CELL_LINES = 44, 4
+_CELL_COLUMNS, _CELL_LINES = 38, 6
 _ANSI = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
 _ERROR = re.compile(
     r"^(?:E\s+)?((?:[\w.]*(?:Error|Exception|Interrupt)\b|(?:error|fatal|cause):|\S+: (?:fatal )?error:|npm error ).*)"

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import FloatRect, Page, sync_playwright
 
 from tests.flows.command import ROOT
 
@@ -57,13 +57,17 @@ def browsing(folder: Path) -> Iterator[Page]:
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
 
 
-def picture(page: Page, name: str, *, height: int = 900) -> None:
-    """Keep what the page shows as `<name>.png` in the folder that ENVMILL_SCREENSHOTS names, if it names one."""
+def picture(page: Page, name: str, *, height: int = 900, left: int = 0) -> None:
+    """Keep what the page shows as `<name>.png` in the folder that ENVMILL_SCREENSHOTS names, if it names one.
+
+    `left`: pixels at the left that are left out, where the menu is.
+    """
     folder = os.environ.get("ENVMILL_SCREENSHOTS")
     if folder:
         page.set_viewport_size({"width": 1280, "height": height})
         Path(folder).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled", scale="css")
+        clip: FloatRect = {"x": left, "y": 0, "width": 1280 - left, "height": height}
+        page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled", scale="css", clip=clip)
 
 
 def _asks(event: dict[str, object]) -> bool:
