@@ -32,6 +32,8 @@ def test_up(tmp_path: Path) -> None:
             assert process.poll() is None and time.monotonic() < deadline, process.communicate()
             time.sleep(0.2)
         with browsing(tmp_path) as page:
+            page.goto(f"{ui}/")
+            expect(page.get_by_text("Switch to V2 UI")).to_be_visible()
             page.goto(f"{ui}/runs")
             expect(page.get_by_text("Run a task or flow to get started").first).to_be_visible()
             assert page.get_by_text("Can't connect to Server API").count() == 0
