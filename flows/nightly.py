@@ -23,6 +23,7 @@ from blocks.records import CandidateRow, CostRow, Phase, Record
 from blocks.standing import standings
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import end_abandoned, sign
+from flows.artifacts import explain_verdict
 from flows.hooks import remove_left_overs
 from flows.indexing import index_patiently
 from flows.ingest import ingest
