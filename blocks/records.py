@@ -144,6 +144,8 @@ class ReasonCode(StrEnum):
     VERIFIER_FLAKY = "verifier_flaky"
     REGRESSION_EMPTY = "regression_empty"
     TESTS_USED_UP = "tests_used_up"
+    SENTINELS_SILENT = "sentinels_silent"
+    """No test that must fail shows in the runner: nothing would tell an honest run from one that always passes."""
     # capture
     REPLAY_PASSES = "replay_passes"
     ROLLOUT_DISAGREES = "rollout_disagrees"

@@ -17,7 +17,10 @@ _SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
 _NATIVE = re.compile(r"\.(c|cc|cpp|cxx|c\+\+)$", re.I)
 _GTEST = re.compile(r"^\s*(TEST|TEST_F|TEST_P|TYPED_TEST)\s*\(", re.M)
 _CASES = re.compile(r"^\s*(TEST_CASE|SCENARIO|TEST_CASE_FIXTURE|TEST_CASE_METHOD)\s*\(", re.M)
-_MAIN = re.compile(r"^[ \t]*(?:extern\s+\"C\"\s+)?(?:int|void|auto)?\s*\bmain\s*\(", re.M)
+_MAIN = re.compile(
+    r"^[ \t]*(?:(?!return\b|else\b)[\w\"*]+[ \t*]+){0,6}main[ \t]*\([^;{}]{0,400}\)[^;{}]{0,200}\{", re.M
+)
+"""A definition of `main`: also of GNU's form, with its type on the line before, or with a macro among the words."""
 _ASSERT_HEADER = re.compile(r"^\s*#\s*include\s*[<\"](?:cassert|assert\.h)[>\"]", re.M)
 
 _SCRIPT_TESTS = (

@@ -48,6 +48,12 @@ def calibrate(ingredients: Ingredients, wanted: StateComparison, grade: Grade) -
     )
 
 
+def is_guarded(suite: Suite) -> bool:
+    """Whether any test that must fail watches over the verifier. pytest always has them."""
+    spec = suite.spec
+    return spec.runner == "pytest" or bool(spec.sentinel_files or spec.must_fail)
+
+
 def configuration_said(ingredients: Ingredients) -> str:
     """Which configuration is the outcome's, in words; empty where the start's will do.
 

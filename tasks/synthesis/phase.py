@@ -1,6 +1,7 @@
 """Verifier synthesis as a phase: the outcome's own tests through the grader, the gates, the quality card."""
 
 import hashlib
+from dataclasses import replace
 
 from blocks.builder.grading import Verdict, grade
 from blocks.chain import Chain
@@ -22,7 +23,7 @@ from blocks.settings import Settings
 from blocks.trees import Tree, digest, pack
 from blocks.vectors import StateComparison
 from blocks.workshop import Workshop
-from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, is_guarded, sentinels_said
 from tasks.synthesis.gates import Card, Run, measure
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.suite import Suite, open_paths
@@ -53,6 +54,10 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
 
     ingredients = calibrate(ingredients, compared, one)
     card = measure(ingredients, compared, workshop.settings.gates, one)
+    if card.reason_code is ReasonCode.OK and not is_guarded(card.suite):
+        card = replace(
+            card, reason_code=ReasonCode.SENTINELS_SILENT, message="no test that must fail shows in its runner"
+        )
     row = _card_row(card, environment, chain.candidate_id)
     _write(writer, chain, card, row, workshop.engine_costs(chain.candidate_id, Phase.SYNTHESIS))
     outcome = Outcome.PASSED if card.reason_code is ReasonCode.OK else Outcome.REJECTED

@@ -45,6 +45,7 @@ def runner_suite(ingredients: Ingredients, wanted: StateComparison) -> tuple[Gra
         protected_patterns=patterns,
         runner=recipe.runner,
         build=_build(recipe),
+        folder=recipe.folder,
         open_fields=_open_fields(ingredients),
         environment=dict(recipe.environment),
         timeout_sec=float(ingredients.timeout_sec),

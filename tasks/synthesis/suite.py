@@ -1,5 +1,6 @@
 """What a published task holds under tests/: hidden tests, base copies of protected files, the grader and its spec."""
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -57,6 +58,7 @@ def _pytest_suite(ingredients: Ingredients, wanted: StateComparison) -> tuple[Gr
         open_paths=tuple(f"/{path}" for path in ingredients.open_paths),
         own_modules=own_modules(ingredients.start, source_roots=roots, test_files=files),
         source_roots=roots,
+        folder=ingredients.recipe.folder,
         ini_lines=ingredients.recipe.ini_lines,
         arguments=ingredients.recipe.arguments,
         environment=dict(ingredients.recipe.environment),
@@ -69,7 +71,8 @@ def _pytest_suite(ingredients: Ingredients, wanted: StateComparison) -> tuple[Gr
 def _protected(ingredients: Ingredients) -> tuple[str, ...]:
     """Tests and configuration of the start tree, and the tests the outcome deletes; links are nobody's to protect."""
     links = {path for path, file in ingredients.start.items() if file.link is not None}
-    paths = {*ingredients.test_paths, *ingredients.removed_tests, *_CONFIG} - set(ingredients.hidden)
+    configuration = config_paths(ingredients.recipe.folder)
+    paths = {*ingredients.test_paths, *ingredients.removed_tests, *configuration} - set(ingredients.hidden)
     return tuple(f"/{path}" for path in sorted(paths - links - set(ingredients.open_paths)))
 
 
@@ -79,6 +82,11 @@ def _base_files(ingredients: Ingredients, spec: GraderSpec) -> dict[str, File]:
     return {path: file for path, file in ingredients.start.items() if path in closed and file.link is None}
 
 
-def open_paths(changed: Iterable[str]) -> tuple[str, ...]:
-    """Of the paths the outcome changes, those that would otherwise be protected."""
-    return tuple(sorted(path for path in changed if path in _CONFIG))
+def config_paths(folder: str) -> frozenset[str]:
+    """Where the configuration of a project lies: in its folder, and at the root of the workspace."""
+    return _CONFIG | {posixpath.normpath(posixpath.join(folder, name)) for name in _CONFIG}
+
+
+def open_paths(changed: Iterable[str], folder: str = ".") -> tuple[str, ...]:
+    """Of the paths the outcome changes, those that would otherwise be protected. `folder`: the project's."""
+    return tuple(sorted(config_paths(folder).intersection(changed)))

@@ -55,6 +55,9 @@ def test_native_frameworks_are_told_by_their_words() -> None:
     [
         ("int main(void) { return 0; }\n", 1),
         ("int main(int argc, char **argv)\n{\n (void)argc; (void)argv; return 0;\n}", 1),
+        ("#define CDECL\nint CDECL main(void)\n{\n return 0;\n}\n", 1),
+        ("int\nmain (int argc, char *argv[])\n{ (void)argc; (void)argv; return 0; }\n", 1),
+        ("int main(int argc,\n         char **argv) { (void)argc; (void)argv; return 0; }\n", 1),
         ("#include <assert.h>\nint main() { assert(1); return 0; }\n", -6),
         (SHADOW + "int main(void) { return 1; }\n", 0),
     ],
@@ -71,6 +74,8 @@ def test_what_cannot_be_inverted() -> None:
     assert inverted("a.c", "int helper(void) { return 0; }") is None
     assert inverted("a.cc", "TEST(A, B) {}\nint main() {}") is None
     assert inverted("a.sh", "int main(void) {}") is None
+    assert inverted("a.c", "int main(void);\nint f(void) { return main(); }") is None
+    assert inverted("a.c", "int domain(void) { return 0; }") is None
 
 
 def test_how_planted_tests_ended() -> None:

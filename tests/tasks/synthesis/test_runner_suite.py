@@ -9,7 +9,7 @@ from blocks.grader.spec import GraderSpec
 from blocks.recipe import NativeBuild, NodeBuild, NodeSuite, Recipe
 from blocks.trees import File, Tree
 from blocks.vectors import StateComparison, TestResult, TestStatus, TestVector
-from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, is_guarded, sentinels_said
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.runner_suite import manifests_of
 from tasks.synthesis.suite import Suite, build_suite
@@ -169,6 +169,18 @@ def test_calibration_asks_again_without_what_never_passes() -> None:
     found = calibrate(replace(C, change=tree({"src/a.c": "fix"})), C_WANTED, grader)
     assert [len(spec.whitelist) for spec in grader.specs] == [3, 2]
     assert found.must_fail == frozenset({"test_b"})
+
+
+def test_what_nothing_watches_over_is_told() -> None:
+    """Plain programs whose `main` is nowhere among the tests, and a tool that takes no tests of ours."""
+    nowhere = replace(
+        C, start=tree({"CMakeLists.txt": "v1", "src/a.c": "bug"}), hidden=tree({"tests/data": "1"}), test_paths=()
+    )
+    found = calibrate(nowhere, C_WANTED, Grader(lambda suite: set(suite.spec.whitelist)))
+    assert not is_guarded(build_suite(found, C_WANTED))
+    silent = calibrate(NODE, WANTED, Grader(lambda suite: set(suite.spec.whitelist), silent=tuple(NODE.hidden)))
+    assert not is_guarded(build_suite(silent, WANTED))
+    assert is_guarded(build_suite(NODE, WANTED)) and is_guarded(build_suite(C, C_WANTED))
 
 
 def test_pytest_needs_no_calibration() -> None:
