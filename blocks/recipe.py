@@ -82,15 +82,19 @@ class Recipe(Record):
     """The version given to tools that ask Git for it (setuptools-scm and the like)."""
     last_release: str | None = None
     """The last release that the start commit descends from, where a tag tells."""
+    folder: str = "."
+    """Folder of the project, relative to the workspace: where its manifest lies, where it is installed from and where its
+    tests are started. Every path and test id elsewhere stays relative to the workspace. For `cpp` see NativeBuild."""
     install: str = "editable"
     """`editable`: the project's own build backend ran; `develop`: its setup.py did, because the backend knows no editable
     install; `path`: the source folders were put on the path; `none`: every run builds it anew."""
     source_roots: tuple[str, ...] = (".",)
     """Folders, relative to the workspace, that hold importable packages."""
     ini_lines: tuple[str, ...] = ()
-    """The project's own pytest configuration, without what a verifier decides; lines below `[pytest]`."""
+    """The project's own pytest configuration, without what a verifier decides; lines below `[pytest]`, their paths
+    relative to `folder`."""
     arguments: tuple[str, ...] = ()
-    """Options the project gives pytest, without those a verifier decides."""
+    """Options the project gives pytest, without those a verifier decides; paths relative to `folder`."""
     environment: tuple[tuple[str, str], ...] = ()
     """Environment variables the tests need."""
     runner: str = "pytest"

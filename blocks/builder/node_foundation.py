@@ -3,14 +3,15 @@
 import shlex
 
 from blocks.builder.foundation import Installed
+from blocks.builder.installer_times import BUILD_TIME
 from blocks.builder.node_archive import keep_node_runtime
 from blocks.builder.node_layer import ensure_node_layer
-from blocks.builder.node_places import CACHES, DEPENDENCIES
-from blocks.builder.places import AGENT_USER, WORKSPACE
+from blocks.builder.node_places import DEPENDENCIES, caches
+from blocks.builder.places import AGENT_USER, WORKSPACE, in_workspace
 from blocks.engine import Container, Engine, Role
 from blocks.engine.node_runtime import ensure_node_runtime
 from blocks.lake import ObjectStore
-from blocks.recipe import Package, Recipe
+from blocks.recipe import NodeCommand, Package, Recipe
 from blocks.settings import Settings
 
 _LINK = f"""
@@ -20,6 +21,14 @@ for link; do
 done
 true
 """
+
+
+def command_environment(recipe: Recipe, command: NodeCommand) -> dict[str, str]:
+    """Variables of a build command: the folder's own commands first on the path, then the project's."""
+    folders = (in_workspace(command.folder), in_workspace(recipe.folder))
+    bins = ":".join(f"{folder}/node_modules/.bin" for folder in folders)
+    variables = {"PATH": f"{bins}:/usr/local/bin:/usr/bin:/bin", "CI": "1", "HOME": "/home/agent"}
+    return {**variables, **BUILD_TIME, "npm_config_offline": "true", **dict(recipe.environment)}
 
 
 class NodeFoundation:
@@ -49,12 +58,12 @@ class NodeFoundation:
             return Installed(False, recipe, done.output)
         output, failed = done.output, ""
         for command in node.commands if box.spec.role is Role.BUILD else ():
-            folder = f"{WORKSPACE}/{command.folder}"
-            bins = f"{folder}/node_modules/.bin:{WORKSPACE}/node_modules/.bin"
-            environment = {"PATH": f"{bins}:/usr/local/bin:/usr/bin:/bin", "CI": "1", "HOME": "/home/agent"}
-            environment |= {"npm_config_offline": "true", **dict(recipe.environment)}
             done = box.run(
-                list(command.argv), user=AGENT_USER, workdir=folder, environment=environment, timeout_sec=timeout_sec
+                list(command.argv),
+                user=AGENT_USER,
+                workdir=in_workspace(command.folder),
+                environment=command_environment(recipe, command),
+                timeout_sec=timeout_sec,
             )
             output += done.output
             if not done.ok and not failed:
@@ -68,12 +77,11 @@ class NodeFoundation:
 
     def shared_folders(self, recipe: Recipe) -> tuple[str, ...]:
         """Where test tools and bundlers write, by way of the link: vite cannot even read its configuration without."""
-        del recipe
-        return tuple(f"{DEPENDENCIES}/node_modules/{name}" for name in CACHES)
+        return tuple(f"{DEPENDENCIES}/{path}" for path in caches(recipe.folder))
 
     def image_changes(self, recipe: Recipe) -> tuple[str, ...]:
         """The dependencies' commands on the path, and what the tests need."""
-        path = f"{WORKSPACE}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"
+        path = f"{in_workspace(recipe.folder)}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "npm_config_offline": "true", **dict(recipe.environment)}
         return tuple(f"ENV {name}={shlex.quote(value)}" for name, value in variables.items())
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from blocks.builder.dependencies import InstallError
-from blocks.builder.node_places import CACHES, DEPENDENCIES, NODE_TOOLS, TREE_PACKAGE
+from blocks.builder.node_places import DEPENDENCIES, NODE_TOOLS, TREE_PACKAGE, caches
 from blocks.builder.packages import load_package
 from blocks.builder.places import AGENT_USER
 from blocks.engine import Container, ContainerSpec, Engine, Role
@@ -35,7 +35,8 @@ def command_of(manager: str) -> str:
 def node_layer_reference(recipe: Recipe, runtime_image: str) -> str:
     """Image reference of the layer: keyed by the hash of what is installed and what it stands on."""
     native = recipe.node.native if recipe.node else ()
-    parts = [LAYER_VERSION, runtime_image, sorted(package.sha256 for package in recipe.packages), native]
+    parts: list[object] = [LAYER_VERSION, runtime_image, sorted(package.sha256 for package in recipe.packages), native]
+    parts += [recipe.folder] if recipe.folder != "." else []
     return f"envmill/deps:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}"
 
 
@@ -62,9 +63,9 @@ def ensure_node_layer(
             else:
                 install_manager(box, package.name, content)
         _compile(box, recipe, timeout_sec)
-        caches = [f"{DEPENDENCIES}/node_modules/{name}" for name in CACHES]
-        _run(box, ["mkdir", "-p", *caches])
-        _run(box, ["chmod", "1777", *caches])
+        writable = [f"{DEPENDENCIES}/{path}" for path in caches(recipe.folder)]
+        _run(box, ["mkdir", "-p", *writable])
+        _run(box, ["chmod", "1777", *writable])
         box.commit(reference, labels={"envmill.kind": "dependencies"})
     return reference
 

@@ -8,7 +8,7 @@ the metadata that `importlib.metadata` asks for.
 from packaging.utils import canonicalize_name
 
 from blocks.builder.installer_times import BUILD_TIME
-from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, WORKSPACE, site_packages
+from blocks.builder.places import AGENT_UID, AGENT_USER, PYTHON, WORKSPACE, in_workspace, site_packages
 from blocks.engine import Container, ExecResult
 from blocks.recipe import Recipe
 from blocks.trees import File, Tree
@@ -24,9 +24,9 @@ def install_editable(box: Container, recipe: Recipe, *, timeout_sec: int) -> Exe
     """Run the project's build backend for an editable install."""
     return box.run(
         ["uv", "pip", "install", "--python", PYTHON, "--offline", "--no-index", "--no-deps", "--no-cache"]
-        + ["--no-build-isolation", "--editable", WORKSPACE],
+        + ["--no-build-isolation", "--editable", in_workspace(recipe.folder)],
         user=AGENT_USER,
-        workdir=WORKSPACE,
+        workdir=in_workspace(recipe.folder),
         environment=version_environment(recipe),
         timeout_sec=timeout_sec,
     )
@@ -37,7 +37,7 @@ def install_develop(box: Container, recipe: Recipe, *, timeout_sec: int) -> Exec
     return box.run(
         [PYTHON, "setup.py", "-q", "develop", "--no-deps"],
         user=AGENT_USER,
-        workdir=WORKSPACE,
+        workdir=in_workspace(recipe.folder),
         environment=version_environment(recipe),
         timeout_sec=timeout_sec,
     )
@@ -45,7 +45,7 @@ def install_develop(box: Container, recipe: Recipe, *, timeout_sec: int) -> Exec
 
 def install_path(box: Container, recipe: Recipe) -> None:
     """Put the source folders on the path and leave minimal metadata (PEP 376, Core Metadata 2.1)."""
-    roots = [WORKSPACE if root == "." else f"{WORKSPACE}/{root}" for root in recipe.source_roots]
+    roots = [in_workspace(root) for root in recipe.source_roots]
     folder = site_packages(recipe.runtime)
     files = {"envmill_project.pth": "\n".join([*roots, ""])}
     if recipe.project_name:

@@ -38,6 +38,7 @@ def observe(box: Container, recipe: Recipe, *, timeout_sec: int) -> TestVector:
     out = "/tmp/vector.json"
     done = box.run(
         [SYSTEM_PYTHON, "-I", "-S", f"{GRADER}/grader", "observe", "--workspace", WORKSPACE]
+        + ["--folder", recipe.folder]
         + ["--runner", recipe.runner, *options, "--environment-json", f"@{GRADER}/environment.json"]
         + ["--timeout", str(timeout_sec), "--out", out],
         timeout_sec=timeout_sec + 60,

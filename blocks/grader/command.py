@@ -19,6 +19,7 @@ from .native_runner import NativeJob, run_native
 from .node_runner import NodeJob, run_node
 from .observe import observe
 from .pytest_runner import PytestJob, PytestRun, run_pytest
+from .spec import is_plain_path
 
 
 def main(argv: Sequence[str]) -> int:
@@ -47,6 +48,7 @@ def _pytest(options: argparse.Namespace) -> Runner:
         workspace=options.workspace.absolute(),
         python=options.python,
         account=resolve_account(options.user),
+        folder=_folder(options.folder),
         ini_lines=_ini_lines(options.ini_file),
         arguments=_texts(options.arguments_json),
         environment=_variables(options.environment_json),
@@ -70,6 +72,7 @@ def _node(options: argparse.Namespace) -> Runner:
     job = NodeJob(
         workspace=options.workspace.absolute(),
         account=resolve_account(options.user),
+        folder=_folder(options.folder),
         build=_object(options.build_json),
         environment=_variables(options.environment_json),
         timeout_sec=options.timeout,
@@ -89,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     grading.add_argument("--out", type=Path, required=True, help="folder for reward.json, reward.txt, details.json")
     seeing = commands.add_parser("observe", help="run a suite and write what each test gave")
     seeing.add_argument("--workspace", type=Path, required=True)
+    seeing.add_argument("--folder", default=".", help="of the project, relative to the workspace")
     seeing.add_argument("--runner", choices=sorted(RUNNERS), default="pytest")
     seeing.add_argument("--python", help="pytest: interpreter that has it and the dependencies")
     seeing.add_argument("--build-json", default="{}", help="native, node: how it is built; JSON, or @FILE with it")
@@ -105,6 +109,12 @@ def _parser() -> argparse.ArgumentParser:
 def _ini_lines(path: Path | None) -> tuple[str, ...]:
     lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
     return tuple(line for line in lines if line.strip() != "[pytest]")
+
+
+def _folder(path: str) -> str:
+    if path != "." and not is_plain_path(path):
+        raise GraderError(f"--folder {path!r} is not a plain relative path")
+    return path
 
 
 def _texts(text: str) -> tuple[str, ...]:

@@ -38,13 +38,14 @@ def grade_node(spec: GraderSpec, tests: Path, account: Account) -> Graded:
             if path not in links and path not in spec.base and path not in spec.hidden:
                 tree.remove(root / path)
         remove_shared(account)
-        _empty_caches()
+        _empty_caches(DEPENDENCIES / spec.folder)
 
     job = NodeJob(
         workspace=root,
         account=account,
         build=spec.build,
         environment=spec.environment,
+        folder=spec.folder,
         timeout_sec=spec.timeout_sec,
         before_suite=settle,
     )
@@ -64,9 +65,9 @@ def _clear_links(root: Path, spec: GraderSpec) -> None:
             tree.remove(root / path)
 
 
-def _empty_caches() -> None:
+def _empty_caches(project: Path) -> None:
     for name in CACHES:
-        folder = DEPENDENCIES / "node_modules" / name
+        folder = project / "node_modules" / name
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             for entry in os.listdir(folder):  # noqa: PTH208
                 tree.remove(folder / entry)

@@ -23,6 +23,7 @@ def grade_pytest(spec: GraderSpec, tests: Path, account: Account) -> Graded:
             workspace=workspace,
             python=spec.python,
             account=account,
+            folder=spec.folder,
             files=files,
             ini_lines=spec.ini_lines,
             arguments=spec.arguments,

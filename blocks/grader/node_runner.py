@@ -44,13 +44,15 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class NodeJob:
-    """One run. `build` is the JSON form of blocks.recipe.NodeBuild."""
+    """One run. `build` is the JSON form of blocks.recipe.NodeBuild; its folders are relative to the workspace."""
 
     workspace: Path
     account: Account
     build: Mapping[str, object]
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_sec: float = 900.0
+    folder: str = "."
+    """The project's, relative to the workspace: whose commands are on the path."""
     before_suite: Callable[[], None] = _nothing
     """Called when everything is built, and between the suites; no process of the subject is running."""
 
@@ -219,7 +221,7 @@ def _joined(runs: list[Finished]) -> Finished:
 
 
 def _environment(job: NodeJob, place: Path, folder: Path) -> dict[str, str]:
-    bins = [f"{one}/node_modules/.bin" for one in (folder, job.workspace)]
+    bins = [f"{one}/node_modules/.bin" for one in (folder, job.workspace / job.folder)]
     return {
         **subject_environment(job.account, place),
         "PATH": ":".join([*dict.fromkeys(bins), SYSTEM_PATH]),

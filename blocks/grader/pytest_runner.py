@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import tree
@@ -21,7 +22,7 @@ INSIDE = ("__init__.py", "launch.py", "plugin.py", "channel.py", "failure.py")
 
 @dataclass(frozen=True)
 class PytestJob:
-    """One run. `files` are relative to the workspace; none: pytest's own choice (testpaths, else everything)."""
+    """One run. `files` are relative to the workspace; none: pytest's own choice (testpaths, else all of the folder)."""
 
     workspace: Path
     python: str
@@ -31,6 +32,9 @@ class PytestJob:
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_sec: float = 900.0
+    folder: str = "."
+    """The project's, relative to the workspace: pytest's rootdir and working directory, and what paths of the
+    configuration and the arguments are relative to. What is reported is relative to the workspace all the same."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +74,38 @@ def run_pytest(job: PytestJob) -> PytestRun:
         raise GraderError(f"there is no interpreter {job.python}; build the environment anew or correct the spec")
     if not tree.is_folder(job.workspace):
         raise GraderError(f"the workspace {job.workspace} is not a folder")
+    project = job.workspace / job.folder
+    if not tree.is_folder(project):
+        gone = Finished(None, False, b"", f"the submission has no folder {job.folder}\n", False, True, 0.0)
+        return PytestRun(Report({}), gone)
     nonce = secrets.token_hex(16)
     with run_folder(job.account, Path(__file__).parent / "inside", INSIDE) as folder:
         ini = folder / "runner" / "pytest.ini"
-        tree.write_new(ini, ini_text(job.ini_lines, job.workspace).encode("utf-8"))
+        tree.write_new(ini, ini_text(job.ini_lines, project).encode("utf-8"))
         finished = run_as_subject(
             job.account,
             [job.python, "-u", "-B", str(folder / "runner" / "launch.py")],
-            cwd=job.workspace,
+            cwd=project,
             environment=_environment(job, folder),
             orders=json.dumps({"nonce": nonce, "arguments": _arguments(job, ini)}).encode("ascii"),
             end_mark=f'{nonce} {{"event": "end"'.encode("ascii"),
             timeout_sec=job.timeout_sec,
         )
-    return PytestRun(read_report(finished.report, nonce, timed_out=finished.timed_out), finished)
+    report = read_report(finished.report, nonce, timed_out=finished.timed_out)
+    return PytestRun(of_workspace(report, job.folder), finished)
+
+
+def of_workspace(report: Report, folder: str) -> Report:
+    """A report whose ids begin with paths relative to the folder, with ids relative to the workspace."""
+    if folder == ".":
+        return report
+
+    def placed(test_id: str) -> str:
+        path, separator, name = test_id.partition("::")
+        return posixpath.normpath(f"{folder}/{path}") + separator + name
+
+    results = {placed(test_id): outcome for test_id, outcome in report.results.items()}
+    return replace(report, results=results, collection_errors=tuple(map(placed, report.collection_errors)))
 
 
 def _is_complete(report: Report, finished: Finished) -> bool:
@@ -91,10 +113,12 @@ def _is_complete(report: Report, finished: Finished) -> bool:
 
 
 def _arguments(job: PytestJob, ini: Path) -> list[str]:
-    own = ["-c", str(ini), f"--rootdir={job.workspace}", f"--confcutdir={job.workspace}", "-o", "addopts="]
+    project = job.workspace / job.folder
+    own = ["-c", str(ini), f"--rootdir={project}", f"--confcutdir={project}", "-o", "addopts="]
     ours = ["-p", "no:cacheprovider", "-p", "no:randomly", "--continue-on-collection-errors", "--color=no"]
     shown = ["-q", "-rfE", "--tb=short"]
-    return [*own, *ours, *shown, *job.arguments, *job.files]
+    files = [posixpath.relpath(path, job.folder) for path in job.files] if job.folder != "." else job.files
+    return [*own, *ours, *shown, *job.arguments, *files]
 
 
 def _environment(job: PytestJob, folder: Path) -> dict[str, str]:

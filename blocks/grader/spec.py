@@ -38,6 +38,8 @@ class GraderSpec:
     source_roots: tuple[str, ...] = (".", "src")
     """Folders of the workspace that are on the import path."""
     workspace: str = "/app"
+    folder: str = "."
+    """pytest, node: the project's folder, where its tests are started; all paths and ids stay those of the workspace."""
     python: str = "/opt/venv/bin/python"
     subject_user: str = "agent"
     """Name or numeric uid (a uid needs no passwd entry; its group is then the same number). Never root."""
@@ -141,6 +143,8 @@ def _check(spec: GraderSpec) -> None:
     for name in ("workspace", "python"):
         if not getattr(spec, name).startswith("/"):
             raise SpecError(f"{name} is not an absolute path")
+    if spec.folder != "." and not is_plain_path(spec.folder):
+        raise SpecError(f"folder: {spec.folder!r} is not a plain relative path")
     for path in spec.test_files:
         if not is_plain_path(path):
             raise SpecError(f"test_files: {path!r} is not a plain relative path")

@@ -4,11 +4,13 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from blocks.records import Record
+from tasks.archaeology.folders import placed, relative
 from tasks.archaeology.python_names import Names
 
 RUNS_TESTS = re.compile(
@@ -39,7 +41,9 @@ class Commands(Record):
     test_files: tuple[str, ...] = ()
     """Patterns of unittest's discovery."""
     from_root: bool = False
-    """Tests are run by `python -m`, so that the root of the tree is on the import path."""
+    """Tests are run by `python -m` in the project's folder, so that it is on the import path."""
+    above: tuple[str, ...] = ()
+    """Folders, as the project sees them (`..`), that tests are run from by `python -m`."""
 
     def joined(self, other: "Commands") -> "Commands":
         """Both."""
@@ -50,15 +54,95 @@ class Commands(Record):
             arguments=self.arguments or other.arguments,
             test_files=_once(self.test_files, other.test_files),
             from_root=self.from_root or other.from_root,
+            above=_once(self.above, other.above),
         )
 
 
-def read_script(script: str, names: Names) -> Commands:
-    """What a shell script installs and how it runs tests. Commands that hold a variable or an expression are left out."""
+def read_script(script: str, names: Names, *, folder: str = ".", at: str = ".") -> Commands:
+    """What a shell script installs and how it runs tests. Commands that hold a variable or an expression are left out.
+
+    Args:
+        script: its text.
+        names: what the names in it mean.
+        folder: the project's. Where it is not the root, what belongs to other folders is left out, and files are named
+            as the project's folder sees them.
+        at: the folder the script is started in.
+    """
     found = Commands()
-    for words in _commands(script[:_MOST]):
-        found = found.joined(_command(words, names))
+    for call in located(script, at):
+        if folder == ".":
+            found = found.joined(_command(call.words, names))
+        elif (part := _command_of(call, folder, names)) is not None:
+            found = found.joined(part)
     return found
+
+
+def tests_of(script: str, folder: str, at: str = ".") -> bool:
+    """Whether a script runs tests of this folder: from there, or by naming something in it."""
+    return any(RUNS_TESTS.search(call.text) and _concerns(call, folder) for call in located(script, at))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A simple command, and the folder it runs in."""
+
+    words: tuple[str, ...]
+    text: str
+    """As written, with what starts it (`uv run`, `xvfb-run`)."""
+    folder: str
+
+
+def located(script: str, at: str) -> Iterator[Call]:
+    """The simple commands of a script, each in the folder that the `cd` before it leads to."""
+    here, outer = at, at
+    for line in _lines(script[:_MOST]):
+        opened = line.lstrip().startswith("(")
+        if opened:
+            outer, line = here, line.lstrip().lstrip("(")
+        words = _words(line)
+        if words[:1] in (["cd"], ["pushd"]) and len(words) > 1 and "$" not in words[1] and not words[1].startswith("/"):
+            here = placed(words[1].rstrip(")"), here)
+        elif words:
+            yield Call(tuple(words), line, here)
+        if line.rstrip().endswith(")"):
+            here = outer
+
+
+def _concerns(call: Call, folder: str) -> bool:
+    named = [placed(word.partition("::")[0], call.folder) for word in call.words[1:] if not word.startswith("-")]
+    return any(one == folder or one.startswith(f"{folder}/") for one in (call.folder, *named))
+
+
+def _command_of(call: Call, folder: str, names: Names) -> Commands | None:
+    """What a command says of one folder of several: its own, and what is run above for it."""
+    told = _command([_as_own(word, call.folder, folder) for word in call.words], names)
+    files = tuple(relative(placed(file, call.folder), folder) for file in told.requirement_files)
+    if call.folder == folder:
+        return told.model_copy(update={"requirement_files": files})
+    is_inside = call.folder.startswith(f"{folder}/")
+    is_above = call.folder == "." or folder.startswith(f"{call.folder}/")
+    if not is_inside and not is_above:
+        return Commands(system_packages=told.system_packages)
+    if RUNS_TESTS.search(call.text) and not _concerns(call, folder):
+        return None
+    above = (relative(call.folder, folder),) if told.from_root and is_above else ()
+    return Commands(
+        system_packages=told.system_packages,
+        requirements=told.requirements,
+        requirement_files=files,
+        test_files=told.test_files,
+        above=above,
+    )
+
+
+def _as_own(word: str, at: str, folder: str) -> str:
+    """A path to the project, with its extras, as the project names itself: `./backend[test]` is `.[test]` in backend."""
+    path = re.fullmatch(r"([\w./-]+?)(\[[\w\s,.-]+\])?", word)
+    if path is None or at == folder:
+        return word
+    if placed(path[1], at) == folder:
+        return f".{path[2] or ''}"
+    return "--other" if re.fullmatch(r"\.{1,2}(/.*)?", path[1]) else word
 
 
 def _command(words: Sequence[str], names: Names) -> Commands:
@@ -77,22 +161,23 @@ def _command(words: Sequence[str], names: Names) -> Commands:
     return Commands()
 
 
-def _commands(script: str) -> Iterator[list[str]]:
-    text = re.sub(r"\\\r?\n", " ", script)
-    for line in re.split(r"\n|&&|\|\||;|\|", text):
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError:
-            words = line.split()
-        while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
-            words = words[1:]
-        for runner in _RUNNERS:
-            if tuple(words[: len(runner)]) == runner:
-                words = words[len(runner) :]
-        while words and words[0].startswith("-"):
-            words = words[1:]
-        if words:
-            yield words
+def _lines(script: str) -> list[str]:
+    return re.split(r"\n|&&|\|\||;|\|", re.sub(r"\\\r?\n", " ", script))
+
+
+def _words(line: str) -> list[str]:
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        words = line.split()
+    while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
+        words = words[1:]
+    for runner in _RUNNERS:
+        if tuple(words[: len(runner)]) == runner:
+            words = words[len(runner) :]
+    while words and words[0].startswith("-"):
+        words = words[1:]
+    return words
 
 
 def _after(words: Sequence[str], *calls: tuple[str, ...]) -> list[str] | None:
@@ -123,7 +208,7 @@ def _pip(words: Sequence[str], names: Names) -> Commands:
             requirements.append(word)
     return Commands(
         requirements=tuple(word for word in requirements if _is_wanted(word, names)),
-        requirement_files=tuple(file for file in files if not file.startswith(("/", "..")) and "$" not in file),
+        requirement_files=tuple(file for file in files if not file.startswith("/") and "$" not in file),
     )
 
 

@@ -13,6 +13,7 @@ from blocks.engine.runtime import PYTHON_RELEASES
 from blocks.recipe import Recipe
 from blocks.records import ReasonCode
 from blocks.trees import Tree
+from tasks.archaeology.folders import placed, seen_from, within
 from tasks.archaeology.manifests import Declared, fetchable, read_manifests, requirement_lines
 from tasks.archaeology.outside import ci_services
 from tasks.archaeology.pytest_config import PytestConfig, read_pytest_config
@@ -42,13 +43,15 @@ class Plan:
     """What CI starts beside the tests; nothing is started here."""
 
 
-def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | None) -> Plan | NoPlan | None:
-    """Read both trees' manifests as data and plan the union of what they need; None where one tree has no manifest."""
-    declared, wanted = read_manifests(start), read_manifests(solution)
+def plan(
+    start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | None, folder: str = "."
+) -> Plan | NoPlan | None:
+    """Read both trees' manifests as data and plan the union of what they need; None where one has none in the folder."""
+    declared, wanted = read_manifests(seen_from(start, folder)), read_manifests(seen_from(solution, folder))
     if declared is None or wanted is None:
         return None
     names = python_names()
-    automation = read_automation(solution, names)
+    automation = read_automation(solution, names, folder)
     named = (*wanted.pythons, *automation.pythons) or automation.image_pythons
     allowed = runtimes((declared.requires_python, wanted.requires_python), named, as_of)
     if not allowed:
@@ -56,8 +59,8 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
             ReasonCode.RUNTIME_NOT_AVAILABLE,
             f"requires-python is {wanted.requires_python!r}; runtime images exist for {', '.join(PYTHON_RELEASES)}",
         )
-    told = _told(solution, automation, wanted)
-    config = _configured(read_pytest_config(solution), automation)
+    told = _told(seen_from(solution, folder), automation, wanted)
+    config = _configured(read_pytest_config(solution, folder), automation)
     solution_only = _needs(wanted, names, () if wanted.test else told)
     union = _once(solution_only, _needs(declared, names))
     full = _once(union, wanted.features, declared.features, told)
@@ -70,7 +73,8 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         project_name=wanted.name,
         project_version=version_of_tag(nearest_tag),
         last_release=version_of_tag(nearest_tag),
-        source_roots=source_roots(start),
+        folder=folder,
+        source_roots=tuple(placed(root, folder) for root in source_roots(within(start, folder))),
         ini_lines=config.ini_lines,
         arguments=config.arguments,
         environment=automation.environment,
@@ -83,7 +87,7 @@ def plan(start: Tree, solution: Tree, *, as_of: datetime, nearest_tag: str | Non
         left_out=_once(declared.left_out, wanted.left_out),
         as_of=as_of,
         runtimes=allowed,
-        modules=own_modules({**start, **solution}),
+        modules=own_modules(seen_from({**start, **solution}, folder)),
         services=tuple(dict.fromkeys((*ci_services(solution), *automation.services))),
     )
 
@@ -101,7 +105,7 @@ def own_modules(tree: Tree) -> tuple[tuple[str, str], ...]:
         folder, _, name = path.rpartition("/")
         if name == "__init__.py":
             parent, _, package = folder.rpartition("/")
-            if package and f"{parent}/__init__.py".lstrip("/") not in tree:
+            if package.strip(".") and f"{parent}/__init__.py".lstrip("/") not in tree:
                 found.setdefault(package, parent or ".")
         elif name.endswith(".py"):
             found.setdefault(name.removesuffix(".py"), folder or ".")
@@ -123,8 +127,9 @@ def _configured(config: PytestConfig, automation: Automation) -> PytestConfig:
     commands = automation.commands
     if commands.test_files and "python_files" not in keys:
         lines.append("python_files = " + " ".join(_once(commands.test_files, ("test_*.py", "*_test.py"))))
-    if commands.from_root and "pythonpath" not in keys:
-        lines.append("pythonpath = .")
+    roots = (*((".",) if commands.from_root else ()), *commands.above)
+    if roots and "pythonpath" not in keys:
+        lines.append(f"pythonpath = {' '.join(roots)}")
     known = {word.partition("=")[0] for word in config.arguments}
     added = () if known & {word.partition("=")[0] for word in commands.arguments} else commands.arguments
     return config.model_copy(update={"ini_lines": tuple(lines), "arguments": (*config.arguments, *added)})

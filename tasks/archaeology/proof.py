@@ -2,6 +2,7 @@
 that matter, so that what is named or decided by chance shows.
 """
 
+import posixpath
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,5 +87,6 @@ def spliced(known: TestVector, some: TestVector, files: Collection[str]) -> Test
 
 def _run(bench: Bench, trial: Trial, states: States, *, solved: bool, files: Sequence[str] = ()) -> StateRun:
     tree = states.solution if solved else states.with_tests(states.start)
-    recipe = trial.recipe.model_copy(update={"arguments": (*trial.recipe.arguments, *(f"./{path}" for path in files))})
+    named = (f"./{posixpath.relpath(path, trial.recipe.folder)}" for path in files)
+    recipe = trial.recipe.model_copy(update={"arguments": (*trial.recipe.arguments, *named)})
     return test_state(bench, trial.foundation, image=trial.image, recipe=recipe, start=states.start, state=tree)

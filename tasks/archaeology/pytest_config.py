@@ -6,6 +6,7 @@ runner adds its own. Everything else stays: a suite without its import mode or i
 
 import configparser
 import json
+import posixpath
 import re
 import shlex
 import tomllib
@@ -49,11 +50,32 @@ class PytestConfig(Record):
     found_in: str | None = None
 
 
-def read_pytest_config(tree: Tree) -> PytestConfig:
-    """The configuration pytest would choose at the root of the tree, by its own order of precedence.
+def read_pytest_config(tree: Tree, folder: str = ".") -> PytestConfig:
+    """The configuration pytest would choose in this folder of the tree, by its own order of precedence: the folder's
+    own, else that of the nearest folder above, its import paths turned into the folder's.
 
     Source: docs.pytest.org/en/stable/reference/customize.html. A pytest.toml or pytest.ini wins also where it is empty.
     """
+    found = _config_at(tree, folder)
+    where = folder
+    while found.found_in is None and where != ".":
+        where = posixpath.dirname(where) or "."
+        found = _config_at(tree, where)
+    if where == folder or found.found_in is None:
+        return found
+    up = posixpath.relpath(where, folder)
+    lines = (_moved(line, up) for line in found.ini_lines if not line.startswith("testpaths"))
+    return found.model_copy(update={"ini_lines": tuple(lines)})
+
+
+def _moved(line: str, up: str) -> str:
+    key, _, value = line.partition("=")
+    if key.strip() not in ("pythonpath", "python_paths"):
+        return line
+    return f"{key.strip()} = " + " ".join(posixpath.normpath(posixpath.join(up, path)) for path in value.split())
+
+
+def _config_at(tree: Tree, folder: str) -> PytestConfig:
     for path, section in (
         ("pytest.toml", "pytest"),
         (".pytest.toml", "pytest"),
@@ -63,16 +85,17 @@ def read_pytest_config(tree: Tree) -> PytestConfig:
         ("tox.ini", "pytest"),
         ("setup.cfg", "tool:pytest"),
     ):
-        if path not in tree:
+        place = posixpath.normpath(posixpath.join(folder, path))
+        if place not in tree:
             continue
-        text = tree[path].content.decode("utf-8", "replace")
+        text = tree[place].content.decode("utf-8", "replace")
         found = _from_toml(text, section) if path.endswith(".toml") else _from_ini(text, section)
         if found is not None:
             kept = {key: value for key, value in found.items() if _KEY.fullmatch(key) and key not in _DROPPED_KEYS}
             lines = tuple(f"{key} = {_ini_value(value)}" for key, value in kept.items())
-            return PytestConfig(ini_lines=lines, arguments=kept_arguments(found.get("addopts", "")), found_in=path)
+            return PytestConfig(ini_lines=lines, arguments=kept_arguments(found.get("addopts", "")), found_in=place)
         if path.lstrip(".") in ("pytest.toml", "pytest.ini"):
-            return PytestConfig(found_in=path)
+            return PytestConfig(found_in=place)
     return PytestConfig()
 
 

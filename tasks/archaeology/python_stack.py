@@ -1,7 +1,7 @@
 """Python as a stack: manifests read as data, resolved by uv as of the outcome's date, wheels into the package store."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -10,6 +10,7 @@ from blocks.records import ObstacleRow, Phase
 from blocks.trees import Tree
 from tasks.archaeology.amend import amend
 from tasks.archaeology.plan import Plan, plan
+from tasks.archaeology.python_project import python_home
 from tasks.archaeology.python_system import System, system_layer
 from tasks.archaeology.remedies import Fix
 from tasks.archaeology.resolve import Attempt, attempts, resolve
@@ -103,9 +104,15 @@ class PythonStack:
         """Python files."""
         return path.endswith(".py")
 
+    def homes(self, paths: Sequence[str], start: Tree, solution: Tree) -> Mapping[str, str]:
+        """By manifests that both states have."""
+        both = {path: file for path, file in solution.items() if path in start}
+        found = {path: python_home(path, both) for path in paths}
+        return {path: home for path, home in found.items() if home is not None}
+
     def plan(self, start: Tree, solution: Tree, facts: Facts) -> PythonPlanned | NoPlan | None:
         """The union of what both states declare."""
-        planned = plan(start, solution, as_of=facts.as_of, nearest_tag=facts.nearest_tag)
+        planned = plan(start, solution, as_of=facts.as_of, nearest_tag=facts.nearest_tag, folder=facts.folder)
         return PythonPlanned(planned) if isinstance(planned, Plan) else planned
 
 

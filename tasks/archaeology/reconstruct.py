@@ -16,10 +16,10 @@ from tasks.archaeology.proof import Proof, prove
 from tasks.archaeology.proposals import Asking
 from tasks.archaeology.repair import remember, repair
 from tasks.archaeology.stack import Bench, Facts, NoPlan, Planned
-from tasks.archaeology.stacks import claimed, known_stacks, plan_build
+from tasks.archaeology.stacks import ONE_RUNNER, claimed, known_stacks, plan_build
 from tasks.archaeology.states import States, build_states, changed
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,12 @@ def reconstruct(
             "would have to be synthesized by a model",
         )
     facts = Facts(outcome.committed_at, repository.nearest_tag(start_commit), tuple(sorted(dig.states.hidden)))
-    planned = plan_build(dig.states.start, dig.states.solution, facts)
-    if isinstance(planned, NoPlan):
-        return dig.end(Outcome.REJECTED, planned.reason_code, planned.message)
+    chosen = plan_build(dig.states.start, dig.states.solution, facts)
+    if isinstance(chosen, NoPlan):
+        return dig.end(Outcome.REJECTED, chosen.reason_code, chosen.message)
+    planned = chosen.planned
+    for line in chosen.unbuilt:
+        dig.obstacle(line, ONE_RUNNER, resolved=False)
     dig.recipe = planned.recipe
     for item in planned.left_out:
         dig.obstacle(f"requirement not on an index: {item[:200]}", "left out", resolved=False)

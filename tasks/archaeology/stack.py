@@ -1,5 +1,6 @@
 """What archaeology asks of a stack: which test files are its, what recipe the manifests give, how it is fetched."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -35,6 +36,8 @@ class Facts:
     nearest_tag: str | None
     hidden_paths: tuple[str, ...]
     """The outcome's test files."""
+    folder: str = "."
+    """Of the project whose build is planned, relative to the tree (see `Stack.homes`)."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,10 @@ class Stack(Protocol):
         """Whether a test file of this name belongs to this stack."""
         ...
 
+    def homes(self, paths: Sequence[str], start: Tree, solution: Tree) -> Mapping[str, str]:
+        """The folder of the project that each of these test files belongs to; absent where it belongs to none."""
+        ...
+
     def plan(self, start: Tree, solution: Tree, facts: Facts) -> Planned | NoPlan | None:
-        """Read both trees' manifests as data; None where the trees hold no manifest of this stack."""
+        """Read both trees' manifests as data; None where the folder holds no manifest of this stack."""
         ...

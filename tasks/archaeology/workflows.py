@@ -6,14 +6,16 @@ tox.wiki; nox.thea.codes; containers.dev.
 
 import ast
 import configparser
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 
 from blocks.records import Record
 from blocks.trees import Tree
-from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script
+from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script, tests_of
 from tasks.archaeology.devcontainer import read_devcontainers
+from tasks.archaeology.folders import within
 from tasks.archaeology.outside import read_yaml
 from tasks.archaeology.python_names import Names
 
@@ -48,16 +50,23 @@ class Automation(Record):
     """Containers that jobs with tests start beside themselves."""
 
 
-def read_automation(tree: Tree, names: Names) -> Automation:
-    """Only what runs tests counts: jobs, environments and sessions whose commands call a test runner."""
+def read_automation(tree: Tree, names: Names, folder: str = ".") -> Automation:
+    """Only what runs tests counts: jobs, environments and sessions whose commands call a test runner.
+
+    Args:
+        tree: the whole tree.
+        names: what names in commands mean.
+        folder: the project's. Of jobs for several folders only those count that test it; paths come as it sees them.
+    """
+    project = within(tree, folder)
     parts = [
-        *_workflows(tree, names),
-        *_tox(tree, names),
-        *_hatch(tree, names),
-        *_nox(tree, names),
-        *_older(tree, names),
-        *_images(tree, names),
-        *_guides(tree, names),
+        *_workflows(tree, names, folder),
+        *_tox(project, names),
+        *_hatch(project, names),
+        *_nox(project, names),
+        *_older(tree, names, folder),
+        *_images(project, tree, names),
+        *_guides(project, names),
     ]
     commands = Commands()
     for part in parts:
@@ -74,32 +83,59 @@ def read_automation(tree: Tree, names: Names) -> Automation:
     )
 
 
-def _workflows(tree: Tree, names: Names) -> Iterator[Automation]:
+def _workflows(tree: Tree, names: Names, folder: str) -> Iterator[Automation]:
     for path in sorted(tree):
         if _WORKFLOW.match(path):
             workflow = read_yaml(tree, path)
             for job in _mapping(_mapping(workflow).get("jobs")).values():
-                if (found := _job(_mapping(job), _mapping(workflow), names)) is not None:
+                if (found := _job(_mapping(job), _mapping(workflow), names, folder)) is not None:
                     yield found
 
 
-def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names) -> Automation | None:
+def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names, folder: str) -> Automation | None:
     steps = [_mapping(step) for step in _sequence(job.get("steps"))]
-    script = "\n".join(str(step["run"]) for step in steps if isinstance(step.get("run"), str))
-    if not RUNS_TESTS.search(script):
-        return None
     matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
     rows = [matrix, *(_mapping(row) for row in _sequence(matrix.get("include")))]
+    scripts = [
+        (str(step["run"]), _started_in(step, job, workflow, rows, folder))
+        for step in steps
+        if isinstance(step.get("run"), str)
+    ]
+    if not any(_tests(script, folder, at) for script, at in scripts):
+        return None
+    commands = Commands()
+    for script, at in scripts:
+        commands = commands.joined(read_script(script, names, folder=folder, at=at))
     told = [value for row in rows for key, value in row.items() if "py" in key.lower()]
     told += [_mapping(step.get("with")).get("python-version") for step in steps]
     environment: dict[str, str] = {}
     for holder in (workflow, job, *steps):
         environment.update(_variables(_mapping(holder.get("env")).items()))
     return Automation(
-        commands=read_script(script, names),
+        commands=commands,
         pythons=_versions(told),
         environment=tuple(environment.items()),
     )
+
+
+def _tests(script: str, folder: str, at: str = ".") -> bool:
+    return bool(RUNS_TESTS.search(script)) if folder == "." else tests_of(script, folder, at)
+
+
+def _started_in(
+    step: Mapping[str, object],
+    job: Mapping[str, object],
+    workflow: Mapping[str, object],
+    rows: Iterable[Mapping[str, object]],
+    folder: str,
+) -> str:
+    """The folder of a step. One that a matrix names is the project's, where the matrix names that among others."""
+    defaults = (_mapping(_mapping(holder.get("defaults")).get("run")) for holder in (job, workflow))
+    told = next((text for one in (step, *defaults) if isinstance(text := one.get("working-directory"), str)), ".")
+    if "$" in told:
+        named = {posixpath.normpath(text) for row in rows for value in row.values() for text in _lines(value)}
+        return folder if folder in named else "."
+    return "." if told.startswith("/") else posixpath.normpath(told)
 
 
 def _tox(tree: Tree, names: Names) -> Iterator[Automation]:
@@ -162,37 +198,42 @@ def _nox(tree: Tree, names: Names) -> Iterator[Automation]:
         yield Automation(commands=read_script("\n".join(lines), names), pythons=_versions(told))
 
 
-def _older(tree: Tree, names: Names) -> Iterator[Automation]:
+def _older(tree: Tree, names: Names, folder: str) -> Iterator[Automation]:
     """GitLab's jobs and Travis: scripts by name, versions by image or matrix."""
     document = _mapping(read_yaml(tree, _GITLAB))
     common = _script(document, "before_script")
     for job in map(_mapping, document.values()):
         script = "\n".join((common, _script(job, "before_script", "script")))
-        if RUNS_TESTS.search(_script(job, "script")):
+        if _tests(script if folder != "." else _script(job, "script"), folder):
             image = job.get("image", document.get("image"))
             told = image if isinstance(image, str) else _mapping(image).get("name")
             variables = _variables(_mapping(job.get("variables", document.get("variables"))).items())
             yield Automation(
-                commands=read_script(script, names), pythons=_image_versions(told), environment=tuple(variables)
+                commands=read_script(script, names, folder=folder),
+                pythons=_image_versions(told),
+                environment=tuple(variables),
             )
     travis = _mapping(read_yaml(tree, _TRAVIS))
     script = _script(travis, "before_install", "install", "before_script", "script")
-    if RUNS_TESTS.search(_script(travis, "script")):
+    if _tests(script if folder != "." else _script(travis, "script"), folder):
         rows = [travis, *map(_mapping, _sequence(_mapping(travis.get("jobs", travis.get("matrix"))).get("include")))]
         addons = _mapping(_mapping(travis.get("addons")).get("apt")).get("packages")
         script += f"\napt-get install {' '.join(_lines(addons))}" if addons else ""
         yield Automation(
-            commands=read_script(script, names),
+            commands=read_script(script, names, folder=folder),
             pythons=_versions(row.get("python") for row in rows),
             services=tuple(_lines(travis.get("services"))),
         )
 
 
-def _images(tree: Tree, names: Names) -> Iterator[Automation]:
-    """Debian packages and Python of the project's own images; what else an image installs is about running it."""
-    for path in sorted(tree):
+def _images(project: Tree, tree: Tree, names: Names) -> Iterator[Automation]:
+    """Debian packages and Python of the project's own images; what else an image installs is about running it.
+
+    Development containers are the whole tree's.
+    """
+    for path in sorted(project):
         if _DOCKERFILE.match(path):
-            text = _text(tree, path)
+            text = _text(project, path)
             script = re.sub(r"^\s*RUN\s+(--\S+\s+)*", "", text, flags=re.MULTILINE)
             froms = re.findall(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", text, re.MULTILINE | re.IGNORECASE)
             yield Automation(

@@ -34,6 +34,7 @@ class Sealed:
 def environment_reference(recipe: Recipe, start: Tree, below: str, environment_id: str) -> str:
     """Image reference: keyed by the dependency layer, the start tree and how the project is installed."""
     parts = [SEAL_VERSION, below, digest(start), recipe.install, recipe.project_version, recipe.environment]
+    parts += [recipe.folder] if recipe.folder != "." else []
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     return f"envmill/environment:{environment_id}-{key}"
 

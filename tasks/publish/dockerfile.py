@@ -31,6 +31,7 @@ def dockerfile(template: str, recipe: Recipe, *, release: str, debian_packages: 
             raise PermanentError(f"system package {name[:80]!r} is not a Debian package name; correct the recipe")
     for name, value in recipe.environment:
         check_variable(name, value)
+    check_words((recipe.folder,))
     content = render(
         template,
         base=f"debian:{release}-slim",

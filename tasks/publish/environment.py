@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from blocks.builder.cpp_runtime import COMPILERS, PYTHON_OF, compiler_wrappers
 from blocks.builder.cpp_runtime import PACKAGES as CPP_PACKAGES
-from blocks.builder.places import AGENT_UID, PYTHON, VENV, WHEELS, WORKSPACE, site_packages
+from blocks.builder.places import AGENT_UID, PYTHON, VENV, WHEELS, in_workspace, site_packages
 from blocks.builder.project import version_environment
 from blocks.engine.runtime import PYTHON_PACKAGES, PYTHON_RELEASES
 from blocks.errors import PermanentError
@@ -69,6 +69,7 @@ def _python(recipe: Recipe, package: PackageLoader, runtime: Sequence[Package]) 
         has_packages=bool(_wheels(recipe)),
         installer=recipe.installer.filename if recipe.installer else None,
         editable=recipe.install != "path",
+        project=in_workspace(recipe.folder),
         build_environment=words(version_environment(recipe)),
     )
     return files
@@ -110,7 +111,7 @@ _STACKS: dict[str, Callable[[Recipe, PackageLoader, Sequence[Package]], dict[str
 
 def path_install_files(recipe: Recipe) -> dict[str, bytes]:
     """What a `path` install leaves among the installed packages (see blocks/builder/project.py)."""
-    roots = [WORKSPACE if root == "." else f"{WORKSPACE}/{root}" for root in recipe.source_roots]
+    roots = [in_workspace(root) for root in recipe.source_roots]
     files = {"envmill_project.pth": ("\n".join(roots) + "\n").encode()}
     if recipe.project_name:
         version = recipe.project_version or "0.0.0"

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from blocks.builder.node_archive import RUNTIME_FILENAME
+from blocks.builder.node_foundation import command_environment
 from blocks.builder.node_layer import ENTRIES, NODE_GYP, command_of
-from blocks.builder.node_places import CACHES, DEPENDENCIES, NODE_TOOLS, TREE_FILENAME, TREE_PACKAGE
-from blocks.builder.places import WORKSPACE
+from blocks.builder.node_places import DEPENDENCIES, NODE_TOOLS, TREE_FILENAME, TREE_PACKAGE, caches
+from blocks.builder.places import in_workspace
 from blocks.engine.node_runtime import IMAGE_CHANGES, NODE_VERSIONS
 from blocks.engine.runtime import DEFAULT_PYTHON, PYTHON_PACKAGES, PYTHON_RELEASES
 from blocks.errors import PermanentError
@@ -41,7 +42,7 @@ def node_dockerfile(recipe: Recipe) -> File:
     node = recipe.node
     if node is None:
         raise PermanentError("the recipe does not say how a JavaScript project is built; run archaeology again")
-    check_words((*node.links, *node.native, *(command.folder for command in node.commands)))
+    check_words((recipe.folder, *node.links, *node.native, *(command.folder for command in node.commands)))
     check_words(tuple(word for command in node.commands for word in command.argv))
     managers = [item for item in vendored(recipe) if item.name != TREE_PACKAGE]
     names = [item.filename for item in vendored(recipe)]
@@ -59,7 +60,7 @@ def node_dockerfile(recipe: Recipe) -> File:
         node_gyp=NODE_GYP,
         dependencies=DEPENDENCIES,
         tools=NODE_TOOLS,
-        caches=[f"node_modules/{name}" for name in CACHES],
+        caches=caches(recipe.folder),
         links=node.links,
         commands=_commands(recipe, node),
     )
@@ -82,8 +83,5 @@ def _commands(recipe: Recipe, node: NodeBuild) -> list[Command]:
 
 
 def _command(recipe: Recipe, command: NodeCommand) -> Command:
-    folder = WORKSPACE if command.folder == "." else f"{WORKSPACE}/{command.folder}"
-    bins = f"{folder}/node_modules/.bin:{WORKSPACE}/node_modules/.bin"
-    environment = {"PATH": f"{bins}:/usr/local/bin:/usr/bin:/bin", "CI": "1", "HOME": "/home/agent"}
-    environment |= {"npm_config_offline": "true", **dict(recipe.environment)}
-    return Command(folder=folder, argv=command.argv, environment=tuple(words(environment)))
+    environment = tuple(words(command_environment(recipe, command)))
+    return Command(folder=in_workspace(command.folder), argv=command.argv, environment=environment)

@@ -91,6 +91,11 @@ class CppStack:
         """Files of C and C++, the build files that name test programs, and scripts."""
         return bool(CODE.search(path) or _TEST_FILE.match(PurePosixPath(path).name))
 
+    def homes(self, paths: Sequence[str], start: Tree, solution: Tree) -> Mapping[str, str]:
+        """The whole tree: `plan` finds the folder of the build, and says it in the recipe's NativeBuild."""
+        del start
+        return dict.fromkeys(paths, ".") if any(_SOURCE.search(path) for path in solution) else {}
+
     def plan(self, start: Tree, solution: Tree, facts: Facts) -> CppPlanned | NoPlan | None:
         """The solution's build system; the union of what both states ask for. None for a tree without C or C++."""
         if not any(_SOURCE.search(path) for path in solution):

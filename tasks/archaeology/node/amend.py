@@ -8,6 +8,7 @@ from dataclasses import replace
 from blocks.engine.node_runtime import NODE_VERSIONS
 from blocks.recipe import NodeCommand, Recipe
 from blocks.trees import File
+from tasks.archaeology.folders import placed
 from tasks.archaeology.node.manifests import Manifest, read_json
 from tasks.archaeology.node.sources import Sources
 from tasks.archaeology.remedies import Action, Fix
@@ -60,7 +61,7 @@ def amend_recipe(recipe: Recipe, fix: Fix, manifests: Mapping[str, Manifest]) ->
         folder = _package_folder(fix.argument, manifests)
         if folder is None or "build" not in manifests[folder].scripts:
             return None
-        command = NodeCommand(argv=("npm", "run", "build"), folder=folder)
+        command = NodeCommand(argv=("npm", "run", "build"), folder=placed(folder, recipe.folder))
         if command in recipe.node.commands:
             return None
         commands = (command, *recipe.node.commands)

@@ -27,6 +27,7 @@ from blocks.lake import ObjectMissingError
 from blocks.recipe import Package
 from blocks.records import ObstacleRow, Phase, Record
 from blocks.trees import Tree, digest
+from tasks.archaeology.folders import placed
 from tasks.archaeology.node.managers import Manager
 from tasks.archaeology.node.sources import Sources, without_lock
 from tasks.archaeology.stack import Bench
@@ -102,6 +103,7 @@ def fetch(
     manager: Manager,
     ways: Sequence[Way],
     own: Sequence[str],
+    folder: str = ".",
 ) -> NodeFetched:
     """Try the ways in turn; a way that worked once is remembered under a key of everything that it depends on.
 
@@ -112,6 +114,7 @@ def fetch(
         manager: what installs.
         ways: how, in order.
         own: names of the project's own packages; where no lock fixes the versions, no release of them is kept.
+        folder: of the project, relative to the workspace; what comes of it is relative to the workspace.
 
     Raises:
         TransientError: the registry could not be reached.
@@ -121,10 +124,10 @@ def fetch(
     legacy_peers = False
     for way in ways:
         for _ in range(2):
-            key = _key(way, node, manager, own, legacy_peers)
+            key = _key(way, node, manager, own, legacy_peers, folder)
             found = _known(bench, key)
             if found is None:
-                found, failure = _install(bench, runtime_image, manager, way, own, legacy_peers)
+                found, failure = _install(bench, runtime_image, manager, way, own, legacy_peers, folder)
                 if found is not None:
                     bench.store.put(key, found.model_dump_json().encode())
             if found is not None:
@@ -152,7 +155,13 @@ def gist(said: str) -> str:
 
 
 def _install(
-    bench: Bench, runtime_image: str, manager: Manager, way: Way, own: Sequence[str], legacy_peers: bool
+    bench: Bench,
+    runtime_image: str,
+    manager: Manager,
+    way: Way,
+    own: Sequence[str],
+    legacy_peers: bool,
+    folder: str,
 ) -> tuple[NodeResolution | None, str]:
     environment, files = fetch_environment(bench.settings)
     timeout_sec = bench.settings.timeouts.fetch_sec
@@ -167,10 +176,11 @@ def _install(
     )
     with bench.engine.container(spec) as box:
         shut_off_code_hosts(box)
-        box.put_tree(way.tree, DEPENDENCIES, uid=AGENT_UID, gid=AGENT_UID)
+        tree = {placed(path, folder): file for path, file in way.tree.items()}
+        box.put_tree(tree, DEPENDENCIES, uid=AGENT_UID, gid=AGENT_UID)
         packages = [_manager_package(bench, box, manager)] if manager.package else []
         argv = manager.argv(frozen=way.frozen, legacy_peers=legacy_peers, before=way.before)
-        done = box.run(argv, workdir=DEPENDENCIES, timeout_sec=timeout_sec)
+        done = box.run(argv, workdir=placed(folder, DEPENDENCIES), timeout_sec=timeout_sec)
         if not done.ok:
             is_registry = not _ELSEWHERE.search(done.output)
             if is_registry and (done.timed_out or _NETWORK_FAULT.search(done.output)):
@@ -247,9 +257,10 @@ def _manager_package(bench: Bench, box: Container, manager: Manager) -> Package:
     return package
 
 
-def _key(way: Way, node: str, manager: Manager, own: Sequence[str], legacy_peers: bool) -> str:
+def _key(way: Way, node: str, manager: Manager, own: Sequence[str], legacy_peers: bool, folder: str) -> str:
     argv = manager.argv(frozen=way.frozen, legacy_peers=legacy_peers, before=way.before)
     parts = [FETCH_VERSION, node, platform.machine(), manager.label, argv, digest(way.tree), sorted(own), way.dated]
+    parts += [folder] if folder != "." else []
     return f"resolutions/{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]}.json"
 
 
