@@ -19,4 +19,6 @@ def benchmarks(
     pairs = read_source(source)
     said = f"{name}: {len(pairs)} commits, read from {source.name} on {datetime.now(UTC):%Y-%m-%d}"
     path = write_list(name, pairs, said)
-    console.print(f"{escape(str(path))}: {len(pairs)} commits of {len({one for one, _ in pairs})} repositories", soft_wrap=True)
+    console.print(
+        f"{escape(str(path))}: {len(pairs)} commits of {len({one for one, _ in pairs})} repositories", soft_wrap=True
+    )
