@@ -57,16 +57,16 @@ def browsing(folder: Path) -> Iterator[Page]:
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
 
 
-def picture(page: Page, name: str, *, height: int = 900, left: int = 0) -> None:
+def picture(page: Page, name: str, *, height: int = 900, left: int = 0, top: int = 0) -> None:
     """Keep what the page shows as `<name>.png` in the folder that ENVMILL_SCREENSHOTS names, if it names one.
 
-    `left`: pixels at the left that are left out, where the menu is.
+    `left`, `top`: pixels that are left out, such as those of the menu.
     """
     folder = os.environ.get("ENVMILL_SCREENSHOTS")
     if folder:
-        page.set_viewport_size({"width": 1280, "height": height})
+        page.set_viewport_size({"width": 1280, "height": top + height})
         Path(folder).mkdir(parents=True, exist_ok=True)
-        clip: FloatRect = {"x": left, "y": 0, "width": 1280 - left, "height": height}
+        clip: FloatRect = {"x": left, "y": top, "width": 1280 - left, "height": height}
         page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled", scale="css", clip=clip)
 
 
