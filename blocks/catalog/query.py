@@ -1,6 +1,5 @@
 """Reading the catalog: a snapshot, opened read-only; SQL of a user reaches no file, no network and no setting."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,14 +35,9 @@ class CommittedKey(NamedTuple):
     outcome: str
 
 
-_TURN = threading.RLock()
-"""DuckDB gives all connections of a process to one file one instance, with one configuration: what one thread locks there is
-locked for the others. So one thread reads at a time."""
-
-
 @contextmanager
 def open_catalog(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to a snapshot; the indexer replaces the file without waiting for it. One thread at a time.
+    """A read-only connection to a snapshot; the indexer replaces the file without waiting for it.
 
     Raises:
         UsageError: there is no such file.
@@ -51,18 +45,24 @@ def open_catalog(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     if not path.is_file():
         raise UsageError(f"{path}: there is no catalog yet; run `envmill run` or `envmill catalog rebuild` first")
-    with _TURN, _connect(path) as connection:
+    with _connect(path) as connection:
         yield connection
 
 
 def _connect(path: Path) -> duckdb.DuckDBPyConnection:
+    # Attached to a database of its own: DuckDB shares one instance among all who open a file in one process, and with it the
+    # locked settings of a user's query, and the old snapshot as long as anybody has it open.
+    connection = duckdb.connect(":memory:")
     try:
-        connection = duckdb.connect(str(path), read_only=True)
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET autoinstall_known_extensions = false")
         # Else a name that is no table would be looked for among the Python variables of the caller.
         connection.execute("SET python_enable_replacements = false")
+        escaped = str(path).replace("'", "''")
+        connection.execute(f"ATTACH '{escaped}' AS catalog (READ_ONLY)")
+        connection.execute("USE catalog")
     except duckdb.Error as error:
+        connection.close()
         raise PermanentError(f"{path}: not a catalog that can be read; run `envmill catalog rebuild`") from error
     return connection
 

@@ -1,5 +1,6 @@
 """Readers: never in the writer's way, and a user's SQL reaches nothing but the catalog."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +25,20 @@ def test_a_reader_keeps_the_snapshot_it_opened(store: ObjectStore, settings: Set
         assert old.execute("SELECT count(*) FROM test_results, funnel").fetchone() == (0,)
     assert query(settings.catalog_path, "SELECT count(*) FROM verdicts").rows == [(4,)]
     assert sorted(path.name for path in settings.home.iterdir()) == ["catalog.duckdb", "index", "lake"]
+
+
+def test_queries_at_the_same_time_do_not_meet(store: ObjectStore, settings: Settings) -> None:
+    """In one process, with a user's locked settings in force, and the snapshot replaced in between."""
+    walk(store, "a", Phase.QUALIFY)
+    index(store, settings)
+    with open_catalog(settings.catalog_path) as held:
+        held.execute("SET lock_configuration = true")
+        walk(store, "b", Phase.QUALIFY)
+        index(store, settings)
+        with ThreadPoolExecutor(8) as threads:
+            asked = [threads.submit(query, settings.catalog_path, "SELECT count(*) FROM verdicts") for _ in range(24)]
+            assert {tuple(each.result().rows) for each in asked} == {((4,),)}
+        assert held.execute("SELECT count(*) FROM verdicts").fetchone() == (2,)
 
 
 @pytest.fixture(scope="module")
