@@ -19,7 +19,7 @@ _MOST_BYTES = 200_000
 _MOST_NODES = 20_000
 _UNREACHED = re.compile(
     r"Network is unreachable|Name or service not known|Temporary failure in name resolution|nodename nor servname"
-    r"|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Could not resolve host|No address associated with hostname"
+    r"|getaddrinfo|\bEAI_AGAIN\b|\bENOTFOUND\b|\bENETUNREACH\b|Could not resolve host|No address associated with hostname"
     r"|NameResolutionError|Failed to establish a new connection|UnknownHost",
     re.I,
 )

@@ -67,6 +67,7 @@ def test_a_service_that_is_needed_is_named() -> None:
         "the tests"
     )
     assert outside_needs(failing(a="AssertionError"), ("db",)) == ()
+    assert outside_needs(failing(a="ModuleNotFoundError: No module named 'x'"), ()) == (), "no ENOTFOUND"
     assert outside_needs(TestVector(results={}, complete=True), ()) == ()
 
 
