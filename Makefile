@@ -48,7 +48,7 @@ bench: setup ## The benchmarks that need nothing but this machine (see docs/oper
 	$(BIN)/python -m bench.overhead
 
 screenshots: setup browser ## Renew docs/images: what a failed build looks like in the Prefect UI
-	ENVMILL_SCREENSHOTS=docs/images $(BIN)/pytest -q tests/flows/test_failed_build.py -k ui
+	ENVMILL_SCREENSHOTS=docs/images $(BIN)/pytest -q tests/flows/test_failed_build.py -k understood_in_the_ui
 
 peers: ## The real tools that consume what is published, in their own environment
 	@setup/peers.sh
