@@ -11,7 +11,7 @@ from blocks.errors import PermanentError
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
-LAYER_VERSION = 2
+LAYER_VERSION = 3
 _STAMP = "/etc/envmill-before"
 """A file whose time says what was made or changed since; change times cannot be set by hand."""
 _BYTECODE = {"PYC_INVALIDATION_MODE": "CHECKED_HASH"}
