@@ -77,7 +77,7 @@ def read_script(script: str, names: Names, *, folder: str = ".", at: str = ".") 
     return found
 
 
-def tests_of(script: str, folder: str, at: str = ".") -> bool:
+def runs_tests_of(script: str, folder: str, at: str = ".") -> bool:
     """Whether a script runs tests of this folder: from there, or by naming something in it."""
     return any(RUNS_TESTS.search(call.text) and _concerns(call, folder) for call in located(script, at))
 

@@ -43,7 +43,7 @@ def names_a_project(tree: Tree, folder: str) -> bool:
 
 def has_manifest(tree: Tree, folder: str) -> bool:
     """Whether the folder says in any way what its Python code needs."""
-    names = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "tox.ini")
+    names = ("pyproject.toml", "setup.cfg", "setup.py")
     if any(placed(name, folder) in tree for name in names):
         return True
     start = "" if folder == "." else f"{folder}/"

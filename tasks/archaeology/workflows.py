@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from blocks.records import Record
 from blocks.trees import Tree
-from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script, tests_of
+from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script, runs_tests_of
 from tasks.archaeology.devcontainer import read_devcontainers
 from tasks.archaeology.folders import within
 from tasks.archaeology.outside import read_yaml
@@ -119,7 +119,7 @@ def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names
 
 
 def _tests(script: str, folder: str, at: str = ".") -> bool:
-    return bool(RUNS_TESTS.search(script)) if folder == "." else tests_of(script, folder, at)
+    return bool(RUNS_TESTS.search(script)) if folder == "." else runs_tests_of(script, folder, at)
 
 
 def _started_in(
