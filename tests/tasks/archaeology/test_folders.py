@@ -17,7 +17,10 @@ from tests.tasks.monorepos import START, of_the_backend, of_the_frontend
 from tests.trees import tree
 
 PROJECT = '[project]\nname = "a"\n'
-ROOT = {"package.json": '{"workspaces": ["packages/*", "!packages/out"]}', "package-lock.json": "{}"}
+ROOT: dict[str, str | bytes] = {
+    "package.json": '{"workspaces": ["packages/*", "!packages/out"]}',
+    "package-lock.json": "{}",
+}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ ROOT = {"package.json": '{"workspaces": ["packages/*", "!packages/out"]}', "pack
         ({"with space/pyproject.toml": PROJECT}, "with space/test_a.py", None),
     ],
 )
-def test_the_python_project_of_a_test(files: dict[str, str], path: str, home: str | None) -> None:
+def test_the_python_project_of_a_test(files: dict[str, str | bytes], path: str, home: str | None) -> None:
     assert python_home(path, tree(files)) == home
 
 
@@ -52,7 +55,7 @@ def test_the_python_project_of_a_test(files: dict[str, str], path: str, home: st
         ({"web/package.json": "{}"}, "a.test.js", None),
     ],
 )  # fmt: skip
-def test_the_javascript_project_of_a_test(files: dict[str, str], path: str, home: str | None) -> None:
+def test_the_javascript_project_of_a_test(files: dict[str, str | bytes], path: str, home: str | None) -> None:
     made = tree(files)
     assert node_home(path, made, read_manifests(made)) == home
 
@@ -83,7 +86,10 @@ def test_workflows_count_where_they_test_the_folder() -> None:
 
 
 def test_configuration_of_a_folder_above() -> None:
-    above = {"pytest.ini": "[pytest]\npythonpath = . lib\ntestpaths = a\nmarkers = slow\n", "a/setup.cfg": "[x]\n"}
+    above: dict[str, str | bytes] = {
+        "pytest.ini": "[pytest]\npythonpath = . lib\ntestpaths = a\nmarkers = slow\n",
+        "a/setup.cfg": "[x]\n",
+    }
     found = read_pytest_config(tree(above), "a")
     assert found.ini_lines == ("pythonpath = .. ../lib", "markers = slow")
     own = read_pytest_config(tree({**above, "a/tox.ini": "[pytest]\ntestpaths = t\n"}), "a")
@@ -92,8 +98,8 @@ def test_configuration_of_a_folder_above() -> None:
 
 def test_the_project_with_most_tests_is_planned_and_the_others_are_said() -> None:
     for project, stack, folder in ((of_the_backend(), "python", "backend"), (of_the_frontend(), "node", "frontend")):
-        start = {path: text for path, text in project.start.items() if text is not None}
-        changed = {path: text for path, text in project.change.items() if text is not None}
+        start: dict[str, str | bytes] = {path: text for path, text in project.start.items() if text is not None}
+        changed: dict[str, str | bytes] = {path: text for path, text in project.change.items() if text is not None}
         hidden = tuple(sorted(path for path in changed if "/test" in path))
         found = plan_build(tree(start), tree({**start, **changed}), Facts(WHEN, None, hidden))
         assert isinstance(found, Choice), found
