@@ -22,6 +22,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -32,7 +33,7 @@ from blocks.builder.foundations import foundation_of
 from blocks.catalog.index import index
 from blocks.chain import Chain
 from blocks.engine.retention import stored_images
-from blocks.errors import EnvmillError
+from blocks.errors import EnvmillError, TransientError
 from blocks.lake import ask_retry
 from blocks.phases import load_chain
 from blocks.recipe import Recipe
@@ -173,15 +174,16 @@ def read_done(home: Path) -> dict[str, tuple[Run, Run | None]]:
 
 
 def forget(settings: Settings) -> int:
-    """Remove every dependency and environment image of the engine. Returns how many."""
+    """Remove every dependency and environment image that no container uses. Returns how many."""
     workshop = Workshop(settings)
     count = 0
     for kind in reversed(_COLD_KINDS):
         for image in stored_images(workshop.engine.api, workshop.last_use):
             for reference in image.references:
                 if reference.startswith(f"{kind}:"):
-                    workshop.engine.remove_image(reference)
-                    count += 1
+                    with suppress(TransientError):  # A container uses it.
+                        workshop.engine.remove_image(reference)
+                        count += 1
     return count
 
 
