@@ -1,6 +1,7 @@
 """What building costs: every repository of the corpus lists through archaeology and containerize, cold and warm.
 
-    python -m bench.build data/corpus/*.toml --mirrors FOLDER --home FOLDER [--only OWNER/NAME] [--through PHASE] [--forget]
+    python -m bench.build data/corpus/*.toml --mirrors FOLDER --home FOLDER [--only OWNER/NAME] [--through PHASE]
+        [--cold-only] [--forget]
 
 `--mirrors` is as for bench.corpus. `--home` keeps lake, catalog and `build.jsonl`, a line for each repository that is
 done; a broken run goes on after those. Qualify is left out: the outcome is the one the rule draws, or the list names.
@@ -82,6 +83,10 @@ class Run:
         return self.result == ReasonCode.OK
 
 
+Measured = tuple[Run, Run | None]
+"""Cold, and warm where it was measured."""
+
+
 def read_targets(path: Path, mirrors: Path) -> Iterator[Target]:
     """What a corpus file names, or its rule draws."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -155,19 +160,21 @@ def _own_cpu() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def measure(target: Target, settings: Settings, last: Phase) -> tuple[Run, Run | None]:
-    """Cold, and where that built it, warm; noted in the home."""
-    cold = build(target, settings, last, again=False)
-    warm = build(target, settings, last, again=True) if cold.is_built else None
+def measure(target: Target, settings: Settings, last: Phase, done: Measured | None, *, warm: bool) -> Measured:
+    """Cold, and where that built it and it is asked for, warm; what is done already is not done again."""
+    first = done[0] if done else build(target, settings, last, again=False)
+    second = done[1] if done else None
+    if warm and first.is_built and second is None:
+        second = build(target, settings, last, again=True)
     settings.home.mkdir(parents=True, exist_ok=True)
     with (settings.home / "build.jsonl").open("a", encoding="utf-8") as file:
-        runs = {"cold": asdict(cold), "warm": asdict(warm) if warm else None}
+        runs = {"cold": asdict(first), "warm": asdict(second) if second else None}
         file.write(json.dumps({"name": target.name, "end": target.end, **runs}) + "\n")
-    return cold, warm
+    return first, second
 
 
-def read_done(home: Path) -> dict[str, tuple[Run, Run | None]]:
-    """What earlier runs measured, by end commit."""
+def read_done(home: Path) -> dict[str, Measured]:
+    """What earlier runs measured, by end commit; of several lines the last counts."""
     path = home / "build.jsonl"
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     return {one["end"]: (Run(**one["cold"]), Run(**one["warm"]) if one["warm"] else None) for one in lines}
@@ -207,13 +214,13 @@ def line(target: Target, cold: Run, warm: Run | None) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def medians(built: Sequence[tuple[Run, Run]]) -> str:
+def medians(built: Sequence[Measured]) -> str:
     """Over what was built."""
     figures = {
         "wall cold, s": [cold.wall_sec for cold, _ in built],
-        "wall warm, s (aim 180)": [warm.wall_sec for _, warm in built],
+        "wall warm, s (aim 180)": [warm.wall_sec for _, warm in built if warm],
         "CPU cold, s": [cold.cpu_sec for cold, _ in built],
-        "CPU warm, s": [warm.cpu_sec for _, warm in built],
+        "CPU warm, s": [warm.cpu_sec for _, warm in built if warm],
         "own MB (aim 50)": [cold.own_bytes / 1e6 for cold, _ in built],
         "added cold, MB": [cold.added_bytes / 1e6 for cold, _ in built],
         "tries": [float(cold.tries) for cold, _ in built],
@@ -229,6 +236,7 @@ def main() -> int:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--through", type=Phase, default=Phase.CONTAINERIZE)
+    parser.add_argument("--cold-only", action="store_true")
     parser.add_argument("--forget", action="store_true")
     options = parser.parse_args()
     settings = load_settings().model_copy(update={"home": options.home.absolute()})
@@ -246,9 +254,9 @@ def main() -> int:
         if not (target.mirror and target.end):
             print(f"| {target.name} | no mirror, or no commit fits |", flush=True)
             continue
-        cold, warm = done.get(target.end) or measure(target, settings, options.through)
+        cold, warm = measure(target, settings, options.through, done.get(target.end), warm=not options.cold_only)
         print(line(target, cold, warm), flush=True)
-        if warm:
+        if cold.is_built:
             built.append((cold, warm))
     print(f"built: {len(built)}", medians(built), sep="\n")
     index(Workshop(settings).store, settings)
