@@ -15,6 +15,10 @@ def test_no_module_of_flows_is_named_like_one_of_the_standard_library() -> None:
     assert not names & set(sys.stdlib_module_names)
 
 
+INNER = {"flows.qualify.qualifier_run", "flows.qualify.qualify_wave"}
+"""Parts of other flows: nobody starts them alone."""
+
+
 def test_every_flow_is_deployed() -> None:
     deployments = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
     flows = set()
@@ -22,7 +26,7 @@ def test_every_flow_is_deployed() -> None:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.AsyncFunctionDef) and "flow" in [_name(part) for part in node.decorator_list]:
                 flows.add(f"flows.{path.stem}.{node.name}")
-    assert {deployment["entrypoint"] for deployment in deployments} == flows
+    assert {deployment["entrypoint"] for deployment in deployments} == flows - INNER and flows >= INNER
 
 
 def _name(decorator: ast.expr) -> str:
