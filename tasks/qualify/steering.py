@@ -55,12 +55,16 @@ _OVERRIDE = re.compile(
     rf"|\b(?:do not|don't|never) (?:fail|reject|disqualify|flag) (?:this|the) {_THING}\b|\b(?:must"
     rf"|should) not be (?:rejected|disqualified|failed)\b"
     r"|\b(?:rank|choose|pick|select) this (?:commit|pull request|change|one) (?:first|as (?:the )?outcome)\b"
-    r"|^\W*(?:end|begin(?:ning)?|start) of (?:the )?(?:\w+ ){0,2}(?:data|evidence|session|input|conversation|transcript)\b\W*$",
+    r"|^[^\w\n]*(?:end|begin(?:ning)?|start) of (?:the )?(?:\w+ ){0,2}"
+    r"(?:data|evidence|session|input|conversation|transcript)\b[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _HIDDEN = re.compile("[\u200b\u200c\u2060\u2061-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]{3,}")
 """Marks nobody sees: three in a row carry something. (Emoji join with U+200D, which is not among them.)"""
 _ZERO_WIDTH = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
+_SENTENCE_END = re.compile(r"[.!?]\s+")
+_LEAD = re.compile(r"\W+(?=\w)")
+"""What a match may begin with and is not yet what is said: the end of the sentence before, a comment's mark."""
 _MAX_TEXT = 200_000
 _SHOWN = 120
 
@@ -107,21 +111,35 @@ def steers(text: str) -> bool:
 
 
 def without_steering(text: str) -> str:
-    """The text up to the first line that is meant for a judge: what follows is its company."""
-    plain = _plain(text)
-    found = [match.start() for pattern in (_DIRECT, _OVERRIDE, _HIDDEN) if (match := pattern.search(plain))]
-    if not found:
+    """The text up to the first line that is meant for a judge: what follows is its company.
+
+    Of that line itself, the whole sentences before stay. Takes time in proportion to the text, also where it is one line.
+    """
+    place = _first(text)
+    if place is None:
         return text
-    line = plain.count("\n", 0, min(found) + len(plain[min(found) :]) - len(plain[min(found) :].lstrip()))
-    before = text.split("\n")[: line + 1]
-    # What stands before it on its own line, as far as whole sentences go.
-    head = re.split(r"(?<=[.!?])\s", before[-1])
-    kept: list[str] = []
-    for sentence in head:
-        if steers(" ".join([*kept, sentence])):
-            break
-        kept.append(sentence)
-    return "\n".join([*before[:-1], " ".join(kept)]).rstrip()
+    begin = text.rfind("\n", 0, place) + 1
+    end = max((match.end() for match in _SENTENCE_END.finditer(text, begin, place)), default=begin)
+    return text[: begin if steers(text[begin:end]) else end].rstrip()
+
+
+def _first(text: str) -> int | None:
+    """Where in the text the first of it begins, after the marks and blanks that lead to it."""
+    plain = _plain(text)
+    found = [match.start() + _lead(match[0]) for one in (_DIRECT, _OVERRIDE) if (match := one.search(plain))]
+    place = min(found, default=None)
+    if place is not None:
+        for mark in _ZERO_WIDTH.finditer(text):
+            if mark.start() > place:
+                break
+            place += 1
+    hidden = _HIDDEN.search(text, 0, _MAX_TEXT)
+    return min((one for one in (place, hidden and hidden.start()) if one is not None), default=None)
+
+
+def _lead(matched: str) -> int:
+    lead = _LEAD.match(matched)
+    return len(lead[0]) if lead else 0
 
 
 def _plain(text: str) -> str:
