@@ -92,7 +92,9 @@ class Lease:
     def _rewrite(self, expires_at: datetime, *, released: bool = False) -> bool:
         """Write a record of ours over ours. Tried again where the answer to an earlier write was lost on its way."""
         with self._writing:
-            while not self._is_released:
+            for _ in range(_TRIES):
+                if self._is_released:
+                    return False
                 record = LeaseRecord(
                     owner=self.owner, expires_at=expires_at, released=released, nonce=secrets.token_hex(16)
                 )
@@ -103,7 +105,7 @@ class Lease:
                     return True
                 if not self._finds_its_own():
                     return False
-        return False
+        raise TransientError(f"{self.key}: the store does not tell of our own writes ({_TRIES} tries); run again")
 
     def _finds_its_own(self) -> bool:
         """Whether what lies there is a write of ours that we never heard back from; its etag is then ours."""
