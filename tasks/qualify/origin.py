@@ -151,6 +151,12 @@ def _doubt(evidence: OriginEvidence, start: Start) -> Judgement | None:
     if start.reach.way is Way.LEFT:
         told = f"{start.base_commit} was public once, and its source no longer gives it: the project may have taken it back"
         return _unsure(ReasonCode.COMMIT_NOT_PUBLIC, told, 0.5)
+    if fidelity.aside and not fidelity.checks:
+        told = (
+            "nothing shows that the session is about this repository: of what it saw of files, none is in the start commit, "
+            f"and all may have been made since ({', '.join(fidelity.aside[:5])})"
+        )
+        return _unsure(ReasonCode.SESSION_MISMATCH, told, 0.5)
     if share is not None and share < 1:
         kept = {one.path for one in start.recovered}
         left = [path for path in seen_otherwise if path not in kept]

@@ -26,7 +26,7 @@ from tasks.qualify.start import placed
 from tasks.qualify.surroundings import look_around
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
-VERSION = 3
+VERSION = 4
 INSTRUCTION = "instruction.json"
 
 

@@ -7,7 +7,7 @@ from blocks.settings import QualifySettings
 from tasks.qualify.surroundings import ALONE
 from tests.history import git
 from tests.tasks.qualify.kettle import BASE, BOILER, IDENTITY, Kettle, agent_session, prompt_session
-from tests.tasks.qualify.labelled.scene import Scene, case, hosted, saw, swap
+from tests.tasks.qualify.labelled.scene import Scene, case, hosted, ran, saw, swap
 
 APACHE = (Path(__file__).parents[4] / "LICENSE").read_text(encoding="utf-8")
 HOME_MADE = (
@@ -163,6 +163,17 @@ def another_repository(kettle: Kettle) -> Scene:
     seen = (("pot/lid.py", "lid = 1\n"), ("pot/spout.py", "spout = 2\n"), ("kettle/boiler.py", "class Boiler: ...\n"))
     session = agent_session(kettle.start, seen=seen).model_copy(update={"edits": ()})
     return Scene(session, kettle.open(), outcome=(fix,))
+
+
+@case(
+    "all that it saw came after a command that may have made it, and none is in the commit: nothing ties the two together",
+    origin="unsure:session_mismatch",
+)
+def another_repository_after_a_command(kettle: Kettle) -> Scene:
+    fix = kettle.fix()
+    seen = (("pot/lid.py", "lid = 1\n"), ("pot/spout.py", "spout = 2\n"))
+    session = agent_session(kettle.start, seen=seen).model_copy(update={"edits": ()})
+    return Scene(ran(session, ("make all", "done")), kettle.open(), outcome=(fix,))
 
 
 @case("an uncommitted file that the session shows whole can be put back: the start is what the user had")
