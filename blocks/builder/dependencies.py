@@ -6,12 +6,13 @@ import json
 from blocks.builder.installer_times import forget_times
 from blocks.builder.packages import wheelhouse
 from blocks.builder.places import AGENT_USER, PYTHON, VENV, WHEELS, site_packages
+from blocks.builder.real_folders import first_unreal
 from blocks.engine import ContainerSpec, Engine, Role
 from blocks.errors import PermanentError
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
-LAYER_VERSION = 3
+LAYER_VERSION = 4
 _STAMP = "/etc/envmill-before"
 """A file whose time says what was made or changed since; change times cannot be set by hand."""
 _BYTECODE = {"PYC_INVALIDATION_MODE": "CHECKED_HASH"}
@@ -37,10 +38,11 @@ def ensure_dependency_image(
     the project can be installed by an unprivileged user.
 
     Installing runs what packages have in `.pth` files, since Python starts to compile them. So it is done as that user, and
-    what such code leaves outside the environment is removed: as root it could change what a grader stands on.
+    what such code leaves outside the environment is removed: as root it could change what a grader stands on. Where it put
+    a link in the place of a folder that the user is to own, there is no layer.
 
     Raises:
-        InstallError: the packages do not install together.
+        InstallError: the packages do not install together, or one of them moved the environment's own folders.
     """
     reference = dependency_reference(recipe, runtime_image)
     if engine.image_id(reference):
@@ -86,7 +88,9 @@ def ensure_dependency_image(
             "root",
         )
         step(["rm", "-rf", WHEELS, "/tmp/agent", "/root/.cache", _STAMP], "root")
-        step(["chown", "-R", "root:root", VENV], "root")
-        step(["chown", AGENT_USER, *folders], "root")
+        if (moved := first_unreal(box, folders)) is not None:
+            raise InstallError(f"a package put something else in the place of the folder {moved}; it is not installed")
+        step(["chown", "-R", "-h", "root:root", VENV], "root")
+        step(["chown", "-h", AGENT_USER, *folders], "root")
         box.commit(reference, labels={"envmill.kind": "dependencies"})
     return reference

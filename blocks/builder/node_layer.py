@@ -2,17 +2,19 @@
 
 import hashlib
 import json
+import posixpath
 
 from blocks.builder.dependencies import InstallError
 from blocks.builder.node_places import DEPENDENCIES, NODE_TOOLS, TREE_PACKAGE, caches
 from blocks.builder.packages import load_package
 from blocks.builder.places import AGENT_USER
+from blocks.builder.real_folders import first_unreal
 from blocks.engine import Container, ContainerSpec, Engine, Role
 from blocks.errors import PermanentError
 from blocks.lake import ObjectStore
 from blocks.recipe import Recipe
 
-LAYER_VERSION = 1
+LAYER_VERSION = 2
 ENTRIES = {
     "pnpm": ("bin/pnpm.cjs", "bin/pnpm.mjs"),
     "yarn": ("bin/yarn.js",),
@@ -49,7 +51,7 @@ def ensure_node_layer(
     /deps/native.log says so, and the tests show whether it matters.
 
     Raises:
-        InstallError: the archive cannot be unpacked.
+        InstallError: the archive cannot be unpacked, or holds links where folders are to be.
     """
     reference = node_layer_reference(recipe, runtime_image)
     if engine.image_id(reference):
@@ -65,6 +67,8 @@ def ensure_node_layer(
         _compile(box, recipe, timeout_sec)
         writable = [f"{DEPENDENCIES}/{path}" for path in caches(recipe.folder)]
         _run(box, ["mkdir", "-p", *writable])
+        if (moved := first_unreal(box, writable)) is not None:
+            raise InstallError(f"a package put something else in the place of the folder {moved}; it is not installed")
         _run(box, ["chmod", "1777", *writable])
         box.commit(reference, labels={"envmill.kind": "dependencies"})
     return reference
@@ -91,14 +95,18 @@ def install_manager(box: Container, name: str, archive: bytes) -> None:
 def _compile(box: Container, recipe: Recipe, timeout_sec: int) -> None:
     log: list[str] = []
     for folder in recipe.node.native if recipe.node else ():
-        path = f"{DEPENDENCIES}/{folder}"
-        _run(box, ["chown", "-R", AGENT_USER, path])
+        path = posixpath.normpath(f"{DEPENDENCIES}/{folder}")
+        if not path.startswith(f"{DEPENDENCIES}/") or first_unreal(box, [path]) is not None:
+            # A package above it, compiled before, may have put a link to a system folder in its place.
+            log.append(f"{folder}: not compiled, it is no folder of its own\n")
+            continue
+        _run(box, ["chown", "-R", "-h", AGENT_USER, path])
         environment = {"HOME": "/tmp/agent", "npm_config_offline": "true"}
         argv = ["sh", "-c", _COMPILE, "sh", path]
         done = box.run(argv, user=AGENT_USER, environment=environment, timeout_sec=timeout_sec)
         box.run(["sh", "-c", "kill -KILL -1"], user=AGENT_USER, timeout_sec=30)  # What it left must not write on.
         log.append(f"{folder}: ended with {done.exit_code}\n{done.output[-4000:]}\n")
-        _run(box, ["chown", "-R", "root:root", path])
+        _run(box, ["chown", "-R", "-h", "root:root", path])
     if log:
         box.put_file(f"{DEPENDENCIES}/native.log", "".join(log).encode())
         _run(box, ["find", "/tmp", "-mindepth", "1", "-delete"])
