@@ -38,7 +38,7 @@ from blocks.session import Session
 from blocks.settings import ModelSettings, QualifySettings, Settings
 from tasks.qualify.citations import Checked, Claim, check_claims
 from tasks.qualify.dossier import dossier
-from tasks.qualify.steering import steers
+from tasks.qualify.steered import is_steered
 from tasks.qualify.tools import RepositoryTools
 from tasks.qualify.verdict import Verdict
 
@@ -268,12 +268,8 @@ def _moved(rule: Verdict, decision: Decision, code: ReasonCode, confidence: floa
 
 def _steered(case: Case, reply: Reply[ModelVerdict]) -> bool:
     """Whether anything the model was shown talks to a judge: the session, the evidence, what its tools gave back."""
-    session = case.session
-    texts = [case.verdict.evidence, *(step.text for step in session.steps)]
-    texts += [shown.content for step in session.steps for shown in step.observations]
-    texts += [call.arguments for step in session.steps for call in step.tool_calls]
-    texts += [message.content for message in reply.transcript if message.role == "tool"]
-    return any(map(steers, texts))
+    results = [message.content for message in reply.transcript if message.role == "tool"]
+    return is_steered(case.session, case.verdict.evidence, results)
 
 
 def _evidence(rule: Verdict, reply: Reply[ModelVerdict], checked: Checked, steered: bool) -> str:
