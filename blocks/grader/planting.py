@@ -15,13 +15,13 @@ import secrets
 
 _SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
 _NATIVE = re.compile(r"\.(c|cc|cpp|cxx|c\+\+)$", re.I)
-_GTEST = re.compile(r"^\s*(TEST|TEST_F|TEST_P|TYPED_TEST)\s*\(", re.M)
-_CASES = re.compile(r"^\s*(TEST_CASE|SCENARIO|TEST_CASE_FIXTURE|TEST_CASE_METHOD)\s*\(", re.M)
-_MAIN = re.compile(
-    r"^[ \t]*(?:(?!return\b|else\b)[\w\"*]+[ \t*]+){0,6}main[ \t]*\([^;{}]{0,400}\)[^;{}]{0,200}\{", re.M
-)
-"""A definition of `main`: also of GNU's form, with its type on the line before, or with a macro among the words."""
-_ASSERT_HEADER = re.compile(r"^\s*#\s*include\s*[<\"](?:cassert|assert\.h)[>\"]", re.M)
+_GTEST = re.compile(r"^[^\S\n]*(TEST|TEST_F|TEST_P|TYPED_TEST)\s*\(", re.M)
+_CASES = re.compile(r"^[^\S\n]*(TEST_CASE|SCENARIO|TEST_CASE_FIXTURE|TEST_CASE_METHOD)\s*\(", re.M)
+_MAIN = re.compile(r"\bmain[ \t]*\(")
+_BEFORE = re.compile(r"[\w\"* \t]*")
+_ENDS = re.compile(r"[;{}]")
+_MOST_WORDS, _LONGEST_BEFORE, _LONGEST_PARAMETERS, _LONGEST_BETWEEN = 6, 400, 400, 200
+_ASSERT_HEADER = re.compile(r"^[^\S\n]*#\s*include\s*[<\"](?:cassert|assert\.h)[>\"]", re.M)
 
 _SCRIPT_TESTS = (
     'throw new Error("{0}")',
@@ -66,7 +66,7 @@ def inverted(path: str, text: str) -> str | None:
 
     By assert() where the file has it: a header that takes assert() away is told too.
     """
-    if not _NATIVE.search(path) or _GTEST.search(text) or _CASES.search(text) or not _MAIN.search(text):
+    if not _NATIVE.search(path) or _GTEST.search(text) or _CASES.search(text) or not _defines_main(text):
         return None
     aside = _name()
     body = "assert(1 == 2); return 0;" if _ASSERT_HEADER.search(text) else "return 1;"
@@ -77,6 +77,34 @@ def plants_in(runner: str, path: str, text: str) -> bool:
     """Whether a file of this runner can hold tests that must fail."""
     plant = script_plant if runner == "node" else native_plant
     return plant(path, text) is not None
+
+
+def _defines_main(text: str) -> bool:
+    """Whether a `main` is defined: also of GNU's form, with its type on the line before, or with a macro among the words.
+
+    In time that grows with the length of the text alone: it is a stranger's.
+    """
+    return any(_is_declared(text, found.start()) and _has_body(text, found.end()) for found in _MAIN.finditer(text))
+
+
+def _is_declared(text: str, at: int) -> bool:
+    """Whether what stands before it on its line is a type and the like, or nothing."""
+    start = text.rfind("\n", max(0, at - _LONGEST_BEFORE - 1), at) + 1
+    if start == 0 and at > _LONGEST_BEFORE:
+        return False
+    before = text[start:at]
+    words = re.split(r"[ \t*]+", before.strip(" \t*"))
+    is_plain = _BEFORE.fullmatch(before) is not None and before[-1:] in ("", " ", "\t", "*")
+    return is_plain and len(words) <= _MOST_WORDS and not {"return", "else"} & set(words)
+
+
+def _has_body(text: str, at: int) -> bool:
+    """Whether parameters, their end and a brace follow; `at`: behind the opening parenthesis."""
+    end = _ENDS.search(text, at, at + _LONGEST_PARAMETERS + _LONGEST_BETWEEN + 2)
+    if end is None or end[0] != "{":
+        return False
+    close = text.rfind(")", at, min(end.start(), at + _LONGEST_PARAMETERS + 1))
+    return close >= 0 and end.start() - close - 1 <= _LONGEST_BETWEEN
 
 
 def _name() -> str:

@@ -76,6 +76,34 @@ def test_what_cannot_be_inverted() -> None:
     assert inverted("a.sh", "int main(void) {}") is None
     assert inverted("a.c", "int main(void);\nint f(void) { return main(); }") is None
     assert inverted("a.c", "int domain(void) { return 0; }") is None
+    assert (
+        inverted("a.c", "void f(void) { if (0) {} else main(1); }\nvoid g(void) {\n  return main(0) + x({1});}") is None
+    )
+    assert inverted("a.c", "int main(" + "int a, " * 100 + "int b) { return 0; }") is None, (
+        "more than a program is given"
+    )
+    for head in ('extern "C" int', "static\tchar **", "  ", "int CDECL\n", "a b c d e f"):
+        assert inverted("a.c", f"{head} main(int a)\n{{ return 0; }}") is not None, head
+    assert inverted("a.c", "a b c d e f g main(int a) { return 0; }") is None
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        "*" * 200 + "\n",
+        "/" + "*" * 5000 + "\n",
+        "\n" * 200_000,
+        "main(" * 40_000,
+        "int * " * 40_000,
+        "main())" * 40_000,
+    ],
+    ids=["stars", "comment", "blank", "calls", "words", "parentheses"],
+)
+def test_text_that_could_be_read_in_many_ways(banner: str) -> None:
+    """Each would take minutes, or for ever, were it read again from every place; comment banners are common in C."""
+    assert inverted("a.c", banner + "x") is None
+    told = inverted("a.c", banner + "\nint main(void) { return 0; }\n")
+    assert told is not None and told.endswith("int main(void) { return 1; }\n")
 
 
 def test_how_planted_tests_ended() -> None:
