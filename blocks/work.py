@@ -41,6 +41,11 @@ def under(lease: Lease) -> Iterator[None]:
         _held.reset(mark)
 
 
+def writer_of(workshop: Workshop, key: PhaseKey, started_at: datetime | None = None) -> PhaseWriter:
+    """Writes for a phase run, under the lease that is held here, where one is: also for a part of the phase on its own."""
+    return PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at, _held.get())
+
+
 def perform(definition: PhaseDefinition, key: PhaseKey, workshop: Workshop) -> PhaseResult:
     """Do the phase's work and commit it; the caller holds the lease.
 
@@ -60,7 +65,7 @@ def perform_with(
     committed = find_manifest(workshop.store, key)
     if committed is not None:
         return result_of(committed, reused=True)
-    writer = PhaseWriter(workshop.store, key, workshop.flow_run_id, started_at, _held.get())
+    writer = writer_of(workshop, key, started_at)
     writer.expect_held()
     with CrashRow(writer):
         manifest = _done(key, workshop, work, writer)

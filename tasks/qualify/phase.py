@@ -17,6 +17,7 @@ from blocks.repositories import MirrorMap, RepositoryUnreachableError
 from blocks.session import Session
 from blocks.settings import Settings
 from blocks.start import START
+from blocks.work import writer_of
 from blocks.workshop import Workshop
 from tasks.qualify.aggregate import QUALIFIERS, aggregate
 from tasks.qualify.judging import Case, judge_for, names_of
@@ -101,12 +102,16 @@ async def judge(workshop: Workshop, key: PhaseKey, qualifier: Qualifier) -> Deci
 
 
 async def decide(workshop: Workshop, key: PhaseKey, case: Case, started: float) -> Decision:
-    """Have a case reviewed by the judge of the settings, and leave the verdict in the lake. `started`: monotonic seconds."""
+    """Have a case reviewed by the judge of the settings, and leave the verdict in the lake. `started`: monotonic seconds.
+
+    Raises:
+        LeaseLostError: the phase run is another worker's by now; the verdict is not written.
+    """
     with model_run(workshop.settings.models) as run:
         reviewer = judge_for(workshop.settings, run, workshop.store, key.candidate_id, key.input_key)
         verdict = await reviewer.review(case)
     timed = Timed(verdict=verdict, seconds=time.monotonic() - started)
-    writer = PhaseWriter(workshop.store, key)
+    writer = writer_of(workshop, key)
     await asyncio.to_thread(writer.record, _name(verdict.qualifier), timed)
     return verdict.decision
 

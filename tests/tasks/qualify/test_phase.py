@@ -1,19 +1,21 @@
 """Qualify as a phase: where the candidate starts is left for archaeology, and a mended mirror map is asked again."""
 
+import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from blocks.chain import Chain
-from blocks.lake import PhaseKey, PhaseWriter, commit_phase, find_manifest
+from blocks.lake import LeaseLostError, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
 from blocks.phases import PhaseResult, expected_key
-from blocks.records import CandidateRow, Outcome, Phase, ReasonCode
+from blocks.records import CandidateRow, Outcome, Phase, Qualifier, ReasonCode
 from blocks.session import Session
 from blocks.settings import Settings
 from blocks.start import START, Start
-from blocks.work import perform
+from blocks.work import hold, perform, under
 from blocks.workshop import Workshop
-from tasks.qualify.phase import QUALIFY
+from tasks.qualify.phase import QUALIFY, judge
 from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session
 from tests.tasks.qualify.test_start import WIP
 
@@ -81,3 +83,18 @@ def test_the_start_is_left_for_archaeology(kettle: Kettle, tmp_path: Path) -> No
     start = desk.chain.with_manifest(manifest).record(Phase.QUALIFY, START, Start)
     assert [one.path for one in start.recovered] == ["kettle/timer.py"]
     assert (start.base_commit, start.commit_fidelity, start.start_fidelity) == (kettle.start, 0.5, 1.0)
+
+
+def test_a_worker_that_lost_its_lease_writes_no_verdict(kettle: Kettle, tmp_path: Path) -> None:
+    kettle.fix()
+    desk = Desk(tmp_path / "home", agent_session(kettle.start))
+    mirrors = {IDENTITY: str(kettle.history.folder)}
+    key, workshop = desk.key(mirrors), Workshop(Settings(home=desk.home, mirrors=mirrors))
+    lease, later = hold(workshop, key), datetime.now(UTC) + timedelta(hours=1)
+    somebody = Owner(host="elsewhere", boot_id="b", pid_namespace="n", pid=1, start_ticks=1)
+    acquire_lease(desk.store, key.input_key, owner=somebody, ttl_sec=3600, now=lambda: later)
+    with pytest.raises(LeaseLostError):
+        lease.renew()
+    with under(lease), pytest.raises(LeaseLostError):
+        asyncio.run(judge(workshop, key, Qualifier.JOURNEY))
+    assert not list(desk.store.list(key.prefix))
