@@ -14,7 +14,9 @@ _PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _FOLDER = re.compile(r"^\.devcontainer/[^/]+/devcontainer\.json$")
 _MOMENTS = ("onCreateCommand", "updateContentCommand", "postCreateCommand")
 _MOST_BYTES = 200_000
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.S)
+_MOST_FILES = 20
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
+_PLAIN = re.compile(r'[^"/,\s}\]]+')
 
 
 class Devcontainer(Record):
@@ -36,15 +38,13 @@ class Devcontainer(Record):
 
 
 def read_devcontainers(tree: Tree) -> Devcontainer:
-    """Every devcontainer.json of the tree; what is none says nothing."""
+    """The first devcontainer.json files of the tree, by path; what is none, or too long, says nothing."""
     scripts: list[str] = []
     versions: list[tuple[str, str]] = []
     packages: list[str] = []
     variables: dict[str, str] = {}
     services: list[str] = []
-    for path in sorted(tree):
-        if path not in _PLACES and not _FOLDER.match(path):
-            continue
+    for path in sorted(path for path in tree if path in _PLACES or _FOLDER.match(path))[:_MOST_FILES]:
         document = _document(tree, path)
         scripts += [line for moment in _MOMENTS for line in _commands(document.get(moment))]
         versions += _versions(document)
@@ -65,8 +65,35 @@ def read_devcontainers(tree: Tree) -> Devcontainer:
 
 
 def plain_json(text: str) -> str:
-    """JSON without the comments and trailing commas that JSONC allows; strings stay as they are."""
-    return _TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
+    """JSON without the comments and trailing commas that JSONC allows; strings stay as they are.
+
+    In one pass: a comment or string that does not end goes to the end of the text, which is then no JSON.
+    """
+    parts: list[str] = []
+    comma: int | None = None
+    at = 0
+    while at < len(text):
+        if text.startswith(("//", "/*"), at):
+            at = _behind_comment(text, at)
+            continue
+        found = _STRING.match(text, at) if text[at] == '"' else _PLAIN.match(text, at)
+        end = found.end() if found else len(text) if text[at] == '"' else at + 1
+        part = text[at:end]
+        if part in ("}", "]") and comma is not None:
+            parts[comma] = ""
+        if part == ",":
+            comma = len(parts)
+        elif not part.isspace():
+            comma = None
+        parts.append(part)
+        at = end
+    return "".join(parts)
+
+
+def _behind_comment(text: str, at: int) -> int:
+    """Where the comment that begins there ends: a line's before its line end."""
+    end = text.find("\n", at) if text.startswith("//", at) else text.find("*/", at + 2) + 2
+    return end if end >= at + 2 else len(text)
 
 
 def _versions(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:

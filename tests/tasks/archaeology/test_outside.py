@@ -104,3 +104,21 @@ def test_a_development_container() -> None:
     for odd in ("", "[]", "{", '{"image": 3, "features": [], "postCreateCommand": {"a": {"b": "c"}}}', "[" * 9000):
         assert read_devcontainers({".devcontainer.json": File(content=odd.encode())}) == Devcontainer(), odd
     assert plain_json('{"a": "// no, /* none */ ,}", /* x */ "b": [1,],}') == '{"a": "// no, /* none */ ,}",  "b": [1]}'
+    assert plain_json("[1, // one\n 2, /* two */ ] // end") == "[1, \n 2  ] "
+    assert plain_json(r'{"a\\": "\",]", "b": "/*"}') == r'{"a\\": "\",]", "b": "/*"}'
+
+
+def test_a_devcontainer_that_could_be_read_in_many_ways() -> None:
+    """Comments and strings without end, once for each place where one could begin: read in one pass, and not for ever."""
+    for part in ("/*", "/*/", '"\\', ", ", "// ", '"/*', "\\"):
+        text = part * 60_000
+        assert len(plain_json(text)) <= len(text)
+        assert read_devcontainers({".devcontainer.json": File(content=text.encode())}) == Devcontainer()
+
+
+def test_how_many_devcontainers_are_read() -> None:
+    one = File(content=b'{"features": {"x/features/node:1": "20"}}')
+    other = File(content=b'{"features": {"x/features/node:1": "18"}}')
+    places = [f".devcontainer/{number:03}/devcontainer.json" for number in range(100)]
+    assert read_devcontainers({**dict.fromkeys(places, one), places[19]: other}).versions_of("node") == ("20", "18")
+    assert read_devcontainers({**dict.fromkeys(places, one), places[20]: other}).versions_of("node") == ("20",)
