@@ -1,7 +1,21 @@
 """What counts as seen failing and passing, from the vectors of several runs."""
 
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from blocks.engine import Engine
+from blocks.lake import ObjectStore
+from blocks.recipe import Recipe
+from blocks.settings import GateSettings, Settings
 from blocks.vectors import TestResult, TestStatus, TestVector, compare_states
-from tasks.archaeology.proof import Proof, spliced
+from tasks.archaeology import proof
+from tasks.archaeology.proof import CHEAP_SEC, Proof, prove, spliced
+from tasks.archaeology.rebuild import StateRun
+from tasks.archaeology.stack import Bench, Planned
+from tasks.archaeology.states import States
+from tasks.archaeology.trial import Trial
 
 HIDDEN = ["tests/test_now.py"]
 
@@ -49,3 +63,43 @@ def test_what_the_outcome_broke_is_recorded() -> None:
         ("tests/test_a",),
         ("tests/test_c",),
     )
+
+
+RECIPE = Recipe(stack="python", runtime="3.11", as_of="2025-01-01T00:00:00Z")
+STATES = States(start={}, solution={}, hidden={}, removed_tests=(), carried=True)
+BROKEN, ENDED = TestVector(results={}, complete=False), TestVector(results={}, complete=True)
+
+
+def proved(monkeypatch: pytest.MonkeyPatch, seconds: float, *vectors: TestVector | None, repeats: int = 2) -> Proof:
+    """The trial took `seconds` and ended; S1, then what was asked for further, gave these."""
+    left: Iterator[TestVector | None] = iter(vectors)
+
+    def scripted(*_: object, **__: object) -> StateRun:
+        return StateRun(next(left), RECIPE, (), seconds=seconds)
+
+    monkeypatch.setattr(proof, "test_state", scripted)
+    settings = Settings(gates=GateSettings(repeats=repeats))
+    bench = Bench(cast(Engine, None), cast(ObjectStore, None), settings, "c-0")
+    trial = Trial(cast(Planned, None), RECIPE, run=StateRun(ENDED, RECIPE, (), seconds=seconds))
+    done = prove(bench, trial, STATES)
+    assert next(left, "none") == "none", "every run was asked for"
+    return done
+
+
+def test_a_second_run_that_does_not_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is not its own second."""
+    found = proved(monkeypatch, CHEAP_SEC, ENDED, BROKEN, None)
+    assert (found.before, found.after) == ((ENDED,), (ENDED,))
+    assert [(row.symptom.partition(":")[0], row.resolved) for row in found.obstacles] == [
+        ("the start could not be run a second time", False),
+        ("the solution could not be run a second time", False),
+    ]
+
+
+def test_further_runs_of_a_short_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = proved(monkeypatch, 1.0, ENDED, ENDED, ENDED, None, BROKEN, repeats=3)
+    assert (len(found.before), len(found.after)) == (3, 2)
+    assert [row.symptom for row in found.obstacles] == [
+        "the solution could not be run a second time: 2 of 2 further runs did not come to their end"
+    ]
+    assert proved(monkeypatch, CHEAP_SEC, ENDED, ENDED, ENDED).obstacles == ()
