@@ -82,10 +82,16 @@ def _done(
     except EnvmillError:
         raise
     except Exception as error:  # noqa: BLE001 - named boundary, see above
-        places = traceback.extract_tb(error.__traceback__)[-3:]
-        way = " < ".join(f"{Path(place.filename).name}:{place.lineno}" for place in reversed(places))
-        said = f"{type(error).__name__} at {way}"
-    raise PermanentError(f"{key.candidate_id} {key.phase}: {said}; this is a fault of envmill, please report it")
+        fault = unexpected(key, error)
+    raise fault
+
+
+def unexpected(key: PhaseKey, error: Exception) -> PermanentError:
+    """What is told of an error nobody expected: its type and where it came from, nothing of its text."""
+    places = traceback.extract_tb(error.__traceback__)[-3:]
+    way = " < ".join(f"{Path(place.filename).name}:{place.lineno}" for place in reversed(places))
+    said = f"{type(error).__name__} at {way}"
+    return PermanentError(f"{key.candidate_id} {key.phase}: {said}; this is a fault of envmill, please report it")
 
 
 class CrashRow(AbstractContextManager["CrashRow"]):

@@ -19,7 +19,7 @@ from blocks.llm import model_run
 from blocks.phases import PhaseResult, result_of
 from blocks.records import Decision, Qualifier, Record
 from blocks.settings import Settings
-from blocks.work import hold
+from blocks.work import hold, unexpected
 from blocks.workshop import Workshop, open_workshop
 from flows.abandoned import sign
 from flows.artifacts import explain_verdict
@@ -94,7 +94,7 @@ def at_once(settings: Settings) -> int:
 
 
 async def _one(key: PhaseKey, workshop: Workshop, gate: asyncio.Semaphore) -> PhaseResult | str:
-    """The result, or why there is none."""
+    """The result, or why there is none: the boundary that keeps what nobody expected of one candidate from the others."""
     async with gate:
         try:
             committed = await patiently(find_manifest, workshop.store, key)
@@ -105,3 +105,5 @@ async def _one(key: PhaseKey, workshop: Workshop, gate: asyncio.Semaphore) -> Ph
                 return await qualify_candidate(key)
         except EnvmillError as error:
             return str(error)
+        except Exception as error:  # noqa: BLE001 - named boundary, see above
+            return str(unexpected(key, error))

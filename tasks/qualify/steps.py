@@ -6,19 +6,29 @@ from datetime import UTC, datetime
 from prefect import task
 from prefect.runtime import flow_run
 
+from blocks.errors import EnvmillError
 from blocks.lake import PhaseKey
 from blocks.phases import PhaseResult
 from blocks.prefect_options import RETRY
 from blocks.records import Decision, Qualifier
-from blocks.work import perform_with
+from blocks.work import perform_with, unexpected
 from blocks.workshop import open_workshop
 from tasks.qualify.phase import judge, settle
 
 
 @task(task_run_name="{qualifier.value} {key.candidate_id}", **RETRY)
 async def ask_qualifier(key: PhaseKey, qualifier: Qualifier) -> Decision:
-    """One qualifier's verdict; it lies in the lake, only the decision is passed on."""
-    return await judge(open_workshop(flow_run.id), key, qualifier)
+    """One qualifier's verdict; it lies in the lake, only the decision is passed on.
+
+    Also the boundary where the text of unexpected errors ends: it may hold what came from a session, and Prefect keeps it.
+    """
+    try:
+        return await judge(open_workshop(flow_run.id), key, qualifier)
+    except EnvmillError:
+        raise
+    except Exception as error:  # noqa: BLE001 - named boundary, see above
+        fault = unexpected(key, error)
+    raise fault
 
 
 @task(task_run_name="settle {key.candidate_id}", **RETRY)

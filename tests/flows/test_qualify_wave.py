@@ -108,6 +108,43 @@ async def test_one_candidate_and_many(api: Api, tmp_path: Path, monkeypatch: pyt
     assert {run["state_type"] for run in tasks} == {"COMPLETED"} and len(tasks) == 10
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("place", ["flow", "step"])
+async def test_what_nobody_expected_of_one_stops_no_other(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+    import flows.qualify
+    import tasks.qualify.steps
+    from flows.server import await_recorded
+
+    kettle = Kettle(tmp_path)
+    kettle.fix()
+    monkeypatch.setenv("ENVMILL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ENVMILL_MIRRORS", json.dumps({IDENTITY: str(kettle.history.folder)}))
+    workshop = Workshop(load_settings())
+    keys = [ingested(workshop, kettle.start, number) for number in (11, 12)]
+    module, name = (flows.qualify, "find_manifest") if place == "flow" else (tasks.qualify.steps, "judge")
+    real = getattr(module, name)
+
+    def breaks(somewhere: object, key: PhaseKey, *more: object) -> object:
+        if key == keys[0]:
+            raise KeyError("what a session said")
+        return real(somewhere, key, *more)
+
+    monkeypatch.setattr(module, name, breaks)
+    with temporary_settings({PREFECT_API_URL: api.url, PREFECT_HOME: tmp_path / "prefect"}):
+        from blocks.prefect_options import started_task_runs
+
+        with started_task_runs() as ids:
+            report = await flows.qualify.qualify_wave(keys)
+            assert await await_recorded(ids) == 0
+    assert [(one.candidate_id, one.outcome) for one in report.results] == [(keys[1].candidate_id, Outcome.PASSED)]
+    [(crashed, why)] = report.crashed
+    assert crashed == keys[0] and "KeyError at test_qualify_wave.py" in why and "session" not in why
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
