@@ -74,7 +74,7 @@ class Purse:
                     raise NoAnswerError(
                         Fault.BUDGET,
                         f"the next call may cost {usd:.4f} USD and {max(0.0, limit - held.spent):.4f} of the {name}'s "
-                        f"{limit:.2f} are left; raise models.{name}_budget_usd",
+                        f"{limit:.2f} are left; raise models.{name}_budget_usd, then run the phase again (`--retry qualify ID`)",
                     )
             if any(held.spent + held.set_aside + usd > limit for held, limit, _ in pairs):
                 return False

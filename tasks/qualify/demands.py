@@ -57,7 +57,7 @@ _STATEMENT = (
     r"|#include[ \t]*[<\"](?:{0})\.h[>\"]|using[ \t]+(?:{0});"
     r"|(?:import|export)\b[^'\"\n]*['\"](?:{0})['\"]|(?:const|let|var)\b[^\n]*require\(['\"](?:{0})['\"]\))"
 )
-_TABLE = Path(__file__).resolve().parents[2] / "data" / "demands.toml"
+TABLE = Path(__file__).resolve().parents[2] / "data" / "demands.toml"
 _ENDPOINT = re.compile(
     r"(?:requests|httpx|session|client|axios|urllib\.request)\.(?:get|post|put|delete|urlopen"
     r"|request)\([^)\n]{0,40}?['\"]https?://"
@@ -104,7 +104,7 @@ class _Signs(Record):
 
 @cache
 def _signs() -> tuple[_Signs, ...]:
-    table = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return tuple(
         _Signs(
             demand=Demand(name),

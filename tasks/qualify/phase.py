@@ -25,6 +25,7 @@ from tasks.qualify.origin import unreachable
 from tasks.qualify.review import human_verdicts, latest_review, with_chosen
 from tasks.qualify.start import placed
 from tasks.qualify.surroundings import look_around
+from tasks.qualify.tables import digest_of_tables
 from tasks.qualify.verdict import Judgement, Verdict, reach
 
 VERSION = 4
@@ -42,6 +43,10 @@ class Config(Record):
     window_days: int
     max_changed_lines: int
     known_benchmarks: bool
+    github_api: bool
+    github_url: str | None
+    tables: str
+    """Digest of what data/demands.toml and the lists of known benchmarks say."""
 
 
 class ReadFrom(Record):
@@ -165,8 +170,12 @@ def _could_not_look(fault: str) -> Judgement:
 
 
 def _config(settings: Settings) -> Config:
-    shared = {name: getattr(settings.qualify, name) for name in Config.model_fields if name != "models"}
-    return Config(models=names_of(settings.qualify, settings.models), **shared)
+    made = {
+        "models": names_of(settings.qualify, settings.models),
+        "tables": digest_of_tables(benchmarks=settings.qualify.known_benchmarks),
+    }
+    shared = {name: getattr(settings.qualify, name) for name in Config.model_fields if name not in made}
+    return Config.model_validate({**made, **shared})
 
 
 def _read_from(settings: Settings, chain: Chain) -> ReadFrom | None:

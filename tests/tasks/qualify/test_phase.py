@@ -11,11 +11,12 @@ from blocks.lake import LeaseLostError, Owner, PhaseKey, PhaseWriter, acquire_le
 from blocks.phases import PhaseResult, expected_key
 from blocks.records import CandidateRow, Outcome, Phase, Qualifier, ReasonCode
 from blocks.session import Session
-from blocks.settings import Settings
+from blocks.settings import QualifySettings, Settings
 from blocks.start import START, Start
 from blocks.work import hold, perform, under
 from blocks.workshop import Workshop
 from tasks.qualify.phase import QUALIFY, judge
+from tasks.qualify.tables import digest_of_tables
 from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session
 from tests.tasks.qualify.test_start import WIP
 
@@ -70,6 +71,33 @@ def test_only_what_is_said_of_its_own_repository_makes_another_key(kettle: Kettl
     for secret in ("ada:hunter2@", "bob@"):
         assert desk.key({IDENTITY: f"https://{secret}git.example.com/kettle"}) == mapped
     assert desk.key({IDENTITY: "https://git.example.com/kettle", "https://example.org/": "/y"}) == mapped
+
+
+def test_whatever_decides_is_part_of_the_key(kettle: Kettle, tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "home", agent_session(kettle.start))
+
+    def key(**qualify: object) -> PhaseKey:
+        settings = Settings(home=desk.home, qualify=QualifySettings.model_validate(qualify))
+        return expected_key(QUALIFY, settings, desk.chain, "1" * 32)
+
+    assert key(github_token="t") == key()
+    others = [key(github_api=False), key(github_url="https://git.example.com/api"), key(known_benchmarks=False)]
+    assert len({one.input_key for one in [key(), *others]}) == 4
+
+
+def test_what_the_tables_say_is_part_of_the_key(tmp_path: Path) -> None:
+    def now(*, benchmarks: bool = True) -> str:
+        return digest_of_tables(benchmarks=benchmarks, lists=tmp_path, demands=tmp_path / "demands.toml")
+
+    (tmp_path / "demands.toml").write_text("a")
+    without, first = now(benchmarks=False), now()
+    (tmp_path / "bench.txt").write_text("x")
+    second = now()
+    assert first != second and now(benchmarks=False) == without
+    (tmp_path / "bench.txt").write_text("y")
+    assert now() not in (first, second)
+    (tmp_path / "demands.toml").write_text("b")
+    assert now(benchmarks=False) != without
 
 
 def test_the_start_is_left_for_archaeology(kettle: Kettle, tmp_path: Path) -> None:
