@@ -153,8 +153,8 @@ class ModelSettings(Section):
     """How often the model is asked to mend the recipe of one build that the table of remedies could not."""
     proposals_budget_usd: float = Field(default=0.5, ge=0)
     """Of all of these together; the candidate's budget holds too."""
-    recorded: str = "data/recorded"
-    """Where `recorded` answers lie: a folder, or `lake:<prefix>`."""
+    recorded: str | None = None
+    """Where `recorded` answers lie: a folder, or `lake:<prefix>`. None come with envmill."""
 
 
 class Settings(BaseSettings):

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
+from blocks.errors import UsageError
 from blocks.lake.store import ObjectMissingError, ObjectStore
 from blocks.llm.faults import Fault, NoAnswerError
 from blocks.llm.messages import Completion, ModelRequest
@@ -79,10 +80,24 @@ class LakeRecordings:
         return _find(self.store, self.prefix, key)
 
 
-def recordings(place: str, store: ObjectStore) -> Kept:
-    """The recorded answers that `models.recorded` names: a folder, or `lake:<prefix>`."""
+def recordings(place: str | None, store: ObjectStore) -> Kept:
+    """The recorded answers that `models.recorded` names: a folder, or `lake:<prefix>`.
+
+    Raises:
+        UsageError: it names none, or a folder that is not there.
+    """
+    if place is None:
+        raise UsageError(
+            "qualify.provider = 'recorded' and models.recorded is not set; set it to a folder of kept answers or to "
+            "'lake:<prefix>'"
+        )
     if place.startswith(LAKE):
         return LakeRecordings(store, place.removeprefix(LAKE))
+    if not Path(place).is_dir():
+        raise UsageError(
+            f"models.recorded names {place}, which is no folder; correct the path, or record answers with "
+            "qualify.provider = 'litellm' and copy them there from candidates/<id>/models/ of the lake"
+        )
     return FolderRecordings(Path(place))
 
 

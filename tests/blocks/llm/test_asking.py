@@ -105,6 +105,15 @@ def test_recorded_answers_are_replayed_and_missing_ones_are_said(
         assert caught.value.fault is Fault.NOT_RECORDED
 
 
+def test_recordings_that_are_not_there_are_said_at_once(store: ObjectStore, tmp_path: Path) -> None:
+    missing = str(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"models\.recorded names .*nowhere, which is no folder; correct the path"):
+        recordings(missing, store)
+    assert ModelSettings().recorded is None
+    with pytest.raises(UsageError, match=r"models\.recorded is not set; set it to a folder"):
+        recordings(None, store)
+
+
 def test_what_is_no_answer_of_this_request_is_none(store: ObjectStore, run: ModelRun) -> None:
     asyncio.run(live(run, store).complete(request()))
     [kept] = store.list("candidates/c-1/models/")
