@@ -13,6 +13,7 @@ from blocks.vectors import StateComparison
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.runner_suite import manifests_of
 from tasks.synthesis.suite import Suite, build_suite
+from tasks.synthesis.watch import without
 
 Grade = Callable[[Suite, Tree], Verdict]
 
@@ -37,7 +38,7 @@ def calibrate(ingredients: Ingredients, wanted: StateComparison, grade: Grade) -
     if best.missing and changed:
         other = _try(replace(ingredients, manifests=changed), wanted, grade)
         best = other if len(other.missing) < len(best.missing) else best
-    left = _without(wanted, best.missing)
+    left = without(wanted, best.missing)
     if best.missing and left.fail_to_pass:
         best = _try(best.ingredients, left, grade)
     told = best.verdict.sentinels
@@ -46,12 +47,6 @@ def calibrate(ingredients: Ingredients, wanted: StateComparison, grade: Grade) -
         silent=frozenset(best.verdict.silent_files),
         must_fail=frozenset(test for test in best.suite.spec.must_fail if told.get(test) == "failed"),
     )
-
-
-def is_guarded(suite: Suite) -> bool:
-    """Whether any test that must fail watches over the verifier. pytest always has them."""
-    spec = suite.spec
-    return spec.runner == "pytest" or bool(spec.sentinel_files or spec.must_fail)
 
 
 def configuration_said(ingredients: Ingredients) -> str:
@@ -80,11 +75,3 @@ def sentinels_said(suite: Suite) -> str:
 def _try(ingredients: Ingredients, wanted: StateComparison, grade: Grade) -> _Tried:
     suite = build_suite(ingredients, wanted)
     return _Tried(ingredients, suite, grade(suite, ingredients.solved()))
-
-
-def _without(wanted: StateComparison, tests: set[str]) -> StateComparison:
-    return StateComparison(
-        fail_to_pass=tuple(test for test in wanted.fail_to_pass if test not in tests),
-        pass_to_pass=tuple(test for test in wanted.pass_to_pass if test not in tests),
-        pass_to_fail=wanted.pass_to_fail,
-    )

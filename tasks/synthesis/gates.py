@@ -15,6 +15,7 @@ from blocks.vectors import StateComparison, TestStatus, TestVector
 from tasks.synthesis.hunks import Hunk, hunks
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.suite import Suite, build_suite
+from tasks.synthesis.watch import without
 
 MAX_ROUNDS = 3
 
@@ -72,7 +73,7 @@ def measure(ingredients: Ingredients, compared: StateComparison, settings: GateS
         if not unstable:
             break
         tally.dropped += sorted(unstable)
-        wanted = _without(wanted, unstable)
+        wanted = without(wanted, unstable)
         if len(wanted.fail_to_pass) < settings.min_fail_to_pass:
             break
     flips = _flips(tally.runs)
@@ -114,14 +115,6 @@ def _unstable(runs: list[Run], wanted: StateComparison) -> set[str]:
             bad |= set(wanted.fail_to_pass) - passed
         bad |= set(wanted.pass_to_pass) - passed
     return bad
-
-
-def _without(wanted: StateComparison, tests: set[str]) -> StateComparison:
-    return StateComparison(
-        fail_to_pass=tuple(test for test in wanted.fail_to_pass if test not in tests),
-        pass_to_pass=tuple(test for test in wanted.pass_to_pass if test not in tests),
-        pass_to_fail=wanted.pass_to_fail,
-    )
 
 
 def _flips(runs: list[Run]) -> int:

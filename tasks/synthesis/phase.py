@@ -23,12 +23,13 @@ from blocks.settings import Settings
 from blocks.trees import Tree, digest, pack
 from blocks.vectors import StateComparison
 from blocks.workshop import Workshop
-from tasks.synthesis.calibrate import calibrate, configuration_said, is_guarded, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
 from tasks.synthesis.gates import Card, Run, measure
 from tasks.synthesis.ingredients import Ingredients
-from tasks.synthesis.suite import Suite, open_paths
+from tasks.synthesis.suite import Suite, build_suite, open_paths
+from tasks.synthesis.watch import unwatched, without
 
-VERSION = 2
+VERSION = 3
 
 
 class Config(Record):
@@ -53,16 +54,21 @@ def run(workshop: Workshop, chain: Chain, writer: PhaseWriter) -> Decision:
         )
 
     ingredients = calibrate(ingredients, compared, one)
-    card = measure(ingredients, compared, workshop.settings.gates, one)
-    if card.reason_code is ReasonCode.OK and not is_guarded(card.suite):
-        card = replace(
-            card, reason_code=ReasonCode.SENTINELS_SILENT, message="no test that must fail shows in its runner"
-        )
+    alone = unwatched(build_suite(ingredients, compared))
+    watched = without(compared, alone)
+    card = measure(ingredients, watched if watched.fail_to_pass else compared, workshop.settings.gates, one)
+    left_out = ""
+    if watched.fail_to_pass and alone:
+        card = replace(card, dropped=(*alone, *card.dropped))
+        left_out = f", {len(alone)} left out that no test that must fail watches over"
+    elif alone and card.reason_code is ReasonCode.OK:
+        why = "no test that must fail watches over any fail-to-pass test"
+        card = replace(card, reason_code=ReasonCode.SENTINELS_SILENT, message=why)
     row = _card_row(card, environment, chain.candidate_id)
     _write(writer, chain, card, row, workshop.engine_costs(chain.candidate_id, Phase.SYNTHESIS))
     outcome = Outcome.PASSED if card.reason_code is ReasonCode.OK else Outcome.REJECTED
     noticed = f", {row.hunks_detected} of {row.hunks_required} hunks noticed" if row.hunks_required is not None else ""
-    said = card.message + noticed + sentinels_said(card.suite) + configuration_said(ingredients)
+    said = card.message + left_out + noticed + sentinels_said(card.suite) + configuration_said(ingredients)
     return Decision(outcome=outcome, reason_code=card.reason_code, message=said)
 
 

@@ -9,10 +9,11 @@ from blocks.grader.spec import GraderSpec
 from blocks.recipe import NativeBuild, NodeBuild, NodeSuite, Recipe
 from blocks.trees import File, Tree
 from blocks.vectors import StateComparison, TestResult, TestStatus, TestVector
-from tasks.synthesis.calibrate import calibrate, configuration_said, is_guarded, sentinels_said
+from tasks.synthesis.calibrate import calibrate, configuration_said, sentinels_said
 from tasks.synthesis.ingredients import Ingredients
 from tasks.synthesis.runner_suite import manifests_of
 from tasks.synthesis.suite import Suite, build_suite
+from tasks.synthesis.watch import unwatched
 from tests.trees import tree
 
 PACKAGE = {"name": "kettle", "scripts": {"test": "vitest"}, "main": "dist/a.js"}
@@ -177,10 +178,31 @@ def test_what_nothing_watches_over_is_told() -> None:
         C, start=tree({"CMakeLists.txt": "v1", "src/a.c": "bug"}), hidden=tree({"tests/data": "1"}), test_paths=()
     )
     found = calibrate(nowhere, C_WANTED, Grader(lambda suite: set(suite.spec.whitelist)))
-    assert not is_guarded(build_suite(found, C_WANTED))
+    assert unwatched(build_suite(found, C_WANTED)) == C_WANTED.fail_to_pass
     silent = calibrate(NODE, WANTED, Grader(lambda suite: set(suite.spec.whitelist), silent=tuple(NODE.hidden)))
-    assert not is_guarded(build_suite(silent, WANTED))
-    assert is_guarded(build_suite(NODE, WANTED)) and is_guarded(build_suite(C, C_WANTED))
+    assert unwatched(build_suite(silent, WANTED)) == WANTED.fail_to_pass
+    assert unwatched(build_suite(NODE, WANTED)) == unwatched(build_suite(C, C_WANTED)) == ()
+
+
+def test_each_test_is_watched_over_by_its_own() -> None:
+    """That one file has tests that must fail says nothing of the next."""
+    whole = Grader(lambda suite: set(suite.spec.whitelist), silent=("test/b.test.ts",), failed=("test_a",))
+    assert unwatched(build_suite(calibrate(NODE, WANTED, whole), WANTED)) == ("test/b.test.ts::y",)
+    made = WANTED.model_copy(update={"fail_to_pass": ("dist/test/a.test.js::x", "dist/test/b.test.js::y")})
+    assert unwatched(build_suite(replace(NODE, silent=frozenset({"test/b.test.ts"})), made)) == (
+        "dist/test/b.test.js::y",
+    )
+
+    wanted = C_WANTED.model_copy(
+        update={
+            "fail_to_pass": ("test_a", "test_b", "script.sh", "g::A.B", "all/A.B/0", "A", "g::A.C", "q::no flow/deep")
+        }
+    )
+    assert unwatched(build_suite(calibrate(C, wanted, whole), wanted)) == (
+        *("test_b", "script.sh", "A", "g::A.C", "q::no flow/deep"),
+    )
+    catch = replace(C, hidden={**C.hidden, **tree({"tests/q.cpp": 'TEST_CASE_METHOD(Flow, "no flow", "[x]") {}'})})
+    assert "q::no flow/deep" not in unwatched(build_suite(calibrate(catch, wanted, whole), wanted))
 
 
 def test_pytest_needs_no_calibration() -> None:
