@@ -104,12 +104,15 @@ def read_licence(repository: Repository, commit: str) -> Licence:
     named.sort(key=lambda path: (not _PRIMARY.match(path), path))
     files = [_detect(path, repository.read(commit, path) or b"") for path in named[:_MAX_FILES]]
     below = [path for path in paths if "/" in path and _ANY.match(path.rpartition("/")[2]) and _is_own(path)]
-    blobs: dict[str, LicenceFile] = {}
+    known: dict[str, LicenceFile] = {}
+    detected: dict[str, LicenceFile] = {}
     for path in sorted(below, key=lambda one: (one.count("/"), one))[:_MAX_FOLDERS]:
         content = repository.read(commit, path) or b""
-        same = blobs.setdefault(hashlib.sha256(content).hexdigest(), _detect(path, content))
-        blobs[path] = same.model_copy(update={"path": path})
-    folders = tuple(blobs[path] for path in below if path in blobs)
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in known:
+            known[digest] = _detect(path, content)
+        detected[path] = known[digest].model_copy(update={"path": path})
+    folders = tuple(detected[path] for path in below if path in detected)
     submodules = tuple(entry.path for entry in repository.tree_paths(commit) if entry.mode == SUBMODULE_MODE)
     return Licence(files=tuple(files), declared=_declared(repository, commit), folders=folders, submodules=submodules)
 

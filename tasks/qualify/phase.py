@@ -81,7 +81,9 @@ def collect(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Case:
     settings = workshop.settings.qualify
     try:
         repository = workshop.mirrors.open(session.repository, commit=session.start_commit)
-        verdict = QUALIFIERS[qualifier](session, repository, settings, look_around(workshop, chain))
+        # Origin looks for the stand-in itself; it may take seconds, so it is looked for once.
+        here = session if qualifier is Qualifier.ORIGIN else placed(session, repository)
+        verdict = QUALIFIERS[qualifier](here, repository, settings, look_around(workshop, chain))
     except RepositoryUnreachableError as error:
         if qualifier is Qualifier.ORIGIN:
             verdict = unreachable(error, settings)
@@ -89,7 +91,7 @@ def collect(workshop: Workshop, chain: Chain, qualifier: Qualifier) -> Case:
             evidence = NoRepository(repository=session.repository, fault=str(error))
             verdict = reach(qualifier, evidence, lambda: _could_not_look(evidence.fault))
         return Case(verdict, session, None, None)
-    start = repository.resolve(placed(session, repository).start_commit)
+    start = verdict.start.base_commit if verdict.start else repository.resolve(here.start_commit)
     return Case(verdict, session, repository, start)
 
 

@@ -5,6 +5,7 @@ import pytest
 from blocks.records import Decision, ReasonCode
 from blocks.session import Session
 from blocks.settings import QualifySettings
+from tasks.qualify import licence
 from tasks.qualify.fidelity import matches
 from tasks.qualify.origin import qualify_origin
 from tests.history import MIT, git
@@ -133,3 +134,26 @@ def test_redacted_places_do_not_count_against_a_session() -> None:
     assert not matches("# by <user-1>\nkey = ", content, whole=False)
     assert not matches("[REDACTED:x-1]hunter2\nextra", content, whole=True)
     assert matches(BASE["README.md"], BASE["README.md"], whole=True)
+
+
+def test_the_same_licence_text_in_many_folders_is_detected_once(
+    kettle: Kettle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = licence._detect
+
+    def counted(path: str, content: bytes) -> licence.LicenceFile:
+        asked.append(path)
+        return real(path, content)
+
+    monkeypatch.setattr(licence, "_detect", counted)
+    folders = {f"part{number}/{name}": text for number in range(4) for name, text in
+               {"LICENSE": MIT, "code.py": "x = 1\n"}.items()}  # fmt: skip
+    found = licence.read_licence(kettle.open(), kettle.start)
+    assert asked == ["LICENSE"] and not found.folders
+    sha = kettle.history.commit(folders, "Parts", day=4)
+    found = licence.read_licence(kettle.open(), sha)
+    assert asked[1:] == ["LICENSE", "part0/LICENSE"]
+    assert [(one.path, one.licence) for one in found.folders] == [
+        (f"part{number}/LICENSE", "MIT") for number in range(4)
+    ]

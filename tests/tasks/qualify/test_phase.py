@@ -10,15 +10,17 @@ from blocks.chain import Chain
 from blocks.lake import LeaseLostError, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
 from blocks.phases import PhaseResult, expected_key
 from blocks.records import CandidateRow, Outcome, Phase, Qualifier, ReasonCode
+from blocks.repositories import Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings, Settings
 from blocks.start import START, Start
 from blocks.work import hold, perform, under
 from blocks.workshop import Workshop
-from tasks.qualify.phase import QUALIFY, judge
+from tasks.qualify import start as start_module
+from tasks.qualify.phase import QUALIFY, collect, judge
 from tasks.qualify.tables import digest_of_tables
 from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session
-from tests.tasks.qualify.test_start import WIP
+from tests.tasks.qualify.test_start import GONE, WIP, began
 
 pytestmark = pytest.mark.slow
 
@@ -126,3 +128,23 @@ def test_a_worker_that_lost_its_lease_writes_no_verdict(kettle: Kettle, tmp_path
     with under(lease), pytest.raises(LeaseLostError):
         asyncio.run(judge(workshop, key, Qualifier.JOURNEY))
     assert not list(desk.store.list(key.prefix))
+
+
+@pytest.mark.parametrize("qualifier", Qualifier)
+def test_what_stands_in_for_the_start_is_looked_for_once(
+    kettle: Kettle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qualifier: Qualifier
+) -> None:
+    kettle.fix()
+    desk = Desk(tmp_path / "home", began(agent_session(GONE), 10))
+    workshop = Workshop(Settings(home=desk.home, mirrors={IDENTITY: str(kettle.history.folder)}))
+    found: list[start_module.Base | None] = []
+    real = start_module.nearest_base
+
+    def counted(session: Session, repository: Repository) -> start_module.Base | None:
+        found.append(real(session, repository))
+        return found[-1]
+
+    monkeypatch.setattr(start_module, "nearest_base", counted)
+    case = collect(workshop, desk.chain, qualifier)
+    [base] = found
+    assert base is not None and case.start == base.commit
