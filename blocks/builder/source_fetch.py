@@ -57,10 +57,10 @@ def main(orders: "list[dict[str, str]]", folder: Path) -> int:
 
 
 def download(url: str) -> bytes:
-    """The file, with the index's credentials where the file lies on the index's own host."""
+    """The file, with the index's credentials where the file lies on the index's own host; where that sends on, without."""
     request = urllib.request.Request(url)
     if credentials := _credentials(url):
-        request.add_header("Authorization", f"Basic {credentials}")
+        request.add_unredirected_header("Authorization", f"Basic {credentials}")
     with urllib.request.urlopen(request, timeout=120) as answer:
         content: bytes = answer.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
