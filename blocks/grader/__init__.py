@@ -8,5 +8,5 @@ Grade B: the tests and the submission share an interpreter, so the report can be
 the reporter. Policy, sentinels, nonce and process control stop the plain attacks; twins are for the rest.
 """
 
-GRADER_VERSION = "1"
+GRADER_VERSION = "2"
 """Part of what a verifier was validated with: raise it when a verdict may change."""
