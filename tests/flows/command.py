@@ -57,7 +57,8 @@ class Command:
     def started(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
         """The command while it runs, in a process group of its own."""
         process = subprocess.Popen(
-            [str(ENVMILL), *arguments],
+            # A job in the background of a script ignores Ctrl-C, and so would what it starts.
+            ["env", "--default-signal=INT", str(ENVMILL), *arguments],
             cwd=ROOT,
             env=self.variables(),
             stdin=subprocess.PIPE,
