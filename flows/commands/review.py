@@ -19,6 +19,7 @@ from flows.candidates import find_candidate
 from flows.commands.output import console, objects, print_json, print_table
 from flows.judged import judged_in_run
 from flows.verdict_page import lines
+from tasks.qualify.disqualify import against_outcome
 from tasks.qualify.phase import QUALIFY
 from tasks.qualify.review import Answer, Review, record_review
 
@@ -107,7 +108,7 @@ def decide_review(
         ),
         because=" ".join(because.split())[:1000],
         by=" ".join(by.split())[:100] or "a person",
-        outcome=_commit(workshop, chain, outcome) if outcome else None,
+        outcome=_commit(workshop, chain, outcome, checked=decision == Decision.PASS) if outcome else None,
         decided_at=datetime.now(UTC),
     )
     record_review(workshop.store, review)
@@ -124,13 +125,19 @@ def _judged_chain(workshop: Workshop, settings: Settings, candidate_id: str) -> 
     return chain
 
 
-def _commit(workshop: Workshop, chain: Chain, outcome: str) -> str:
-    """The full id of a commit of the candidate's repository."""
+def _commit(workshop: Workshop, chain: Chain, outcome: str, *, checked: bool) -> str:
+    """The full id of a commit of the candidate's repository; `checked`: one that no rule of the disqualifier is against."""
     address = chain.candidate().repository
     try:
-        found = workshop.mirrors.open(address).resolve(outcome)
+        repository = workshop.mirrors.open(address)
+        found = repository.resolve(outcome)
     except RepositoryUnreachableError as error:
         raise UsageError(f"--outcome {outcome}: {error}") from error
     if found is None:
         raise UsageError(f"--outcome {outcome}: {address} has no such commit")
+    fault = against_outcome(repository, found, workshop.settings.qualify) if checked else None
+    if fault is not None:
+        raise UsageError(
+            f"--outcome {outcome}: {fault.reason_code}: {fault.message}; name another commit, or decide `fail`"
+        )
     return found

@@ -1,11 +1,13 @@
 """Disqualifier: is there a reason not to make an environment of this, however well the rest fits?"""
 
+from pathlib import Path
+
 from blocks.path_kinds import PathKind, kind_of
 from blocks.records import Decision, Qualifier, ReasonCode, Record
 from blocks.repositories import Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings
-from tasks.qualify.benchmarks import known_commits
+from tasks.qualify.benchmarks import LISTS, known_commits
 from tasks.qualify.demands import Needs, read_needs
 from tasks.qualify.duplicates import Duplicate, Likeness, find_duplicate
 from tasks.qualify.ledger import requirements_of
@@ -102,6 +104,31 @@ def decide(evidence: DisqualifierEvidence) -> Judgement:
         told = f"text in session or repository may be meant for a judge ({doubts[0]})"
         return _judge(Decision.UNSURE, ReasonCode.STEERING_TEXT, told)
     return _judge(Decision.PASS, ReasonCode.OK, "no reason against it was found")
+
+
+def against_outcome(
+    repository: Repository, commit: str, settings: QualifySettings, lists: Path = LISTS
+) -> Judgement | None:
+    """What speaks against a commit that a person names as the outcome: the same rules as for one that was found.
+
+    Duplicates and text meant for a judge are not looked for: a person has read it.
+    """
+    used = known_commits(repository.identity, lists) if settings.known_benchmarks else {}
+    evidence = DisqualifierEvidence(
+        steering=Steering(),
+        outcome=commit,
+        substance=read_substance(repository, commit),
+        not_source=None,
+        mechanical=mechanical(repository.commit(commit)),
+        needs=read_needs(repository, commit),
+        project=None,
+        benchmarks={commit: used[commit]} if commit in used else {},
+        duplicate=None,
+        neighbours=0,
+        observable=(),
+        max_changed_lines=settings.max_changed_lines,
+    )
+    return _known(evidence) or _change(evidence) or _container(evidence)
 
 
 def _known(evidence: DisqualifierEvidence) -> Judgement | None:

@@ -20,6 +20,7 @@ from blocks.workshop import Workshop
 from flows.commands.review import decide_review
 from flows.judged import judged_in_catalog, judged_in_run
 from flows.verdict_page import lines, markdown
+from tasks.qualify.disqualify import against_outcome
 from tasks.qualify.phase import QUALIFY
 from tasks.qualify.review import latest_review, record_review
 from tests.tasks.qualify.kettle import FIX_MESSAGE, FIXED_BOILER, IDENTITY, Kettle, prompt_session
@@ -159,6 +160,35 @@ def test_what_cannot_be_decided(
     with pytest.raises(UsageError, match=said):
         desk.decide(decision, **options)
     assert latest_review(desk.workshop.store, CANDIDATE) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"README.md": "# kettle, boils\n"}, "change_trivial"),
+        ({"kettle/boiler.py": FIXED_BOILER + "\n"}, "change_trivial"),
+        ({"kettle/many.py": "".join(f"x{n} = {n}\n" for n in range(4000))}, "change_too_large"),
+    ],
+)
+def test_an_outcome_that_a_person_names_is_held_to_the_rules(
+    kettle: Kettle, ambiguous: Callable[[], tuple[Desk, str, str]], files: dict[str, str], code: str
+) -> None:
+    desk, _, _ = ambiguous()
+    named = kettle.history.commit(files, "Something else", day=6)
+    with pytest.raises(UsageError, match=f"{code}: .*name another commit, or decide `fail`"):
+        desk.decide("pass", outcome=named)
+    assert latest_review(desk.workshop.store, CANDIDATE) is None
+    desk.decide("fail", outcome=named)
+    assert desk.run().reason_code is ReasonCode.REVIEWED_OUT
+
+
+def test_an_outcome_that_a_benchmark_uses_may_not_be_named(kettle: Kettle, tmp_path: Path) -> None:
+    fix = kettle.fix()
+    assert against_outcome(kettle.open(), fix, QualifySettings(), tmp_path) is None
+    (tmp_path / "some.txt").write_text(f"{IDENTITY.removeprefix('https://')} {fix}\n")
+    fault = against_outcome(kettle.open(), fix, QualifySettings(), tmp_path)
+    assert fault is not None and fault.reason_code is ReasonCode.KNOWN_BENCHMARK
+    assert against_outcome(kettle.open(), fix, QualifySettings(known_benchmarks=False), tmp_path) is None
 
 
 def test_the_page_says_on_one_screen_why(ambiguous: Callable[[], tuple[Desk, str, str]]) -> None:
