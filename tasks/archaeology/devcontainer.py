@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from blocks.records import Record
 from blocks.trees import Tree
+from tasks.archaeology.documents import mapping
 
 _PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _FOLDER = re.compile(r"^\.devcontainer/[^/]+/devcontainer\.json$")
@@ -48,12 +49,12 @@ def read_devcontainers(tree: Tree) -> Devcontainer:
         document = _document(tree, path)
         scripts += [line for moment in _MOMENTS for line in _commands(document.get(moment))]
         versions += _versions(document)
-        for name, feature in _mapping(document.get("features")).items():
-            told = _mapping(feature).get("packages")
+        for name, feature in mapping(document.get("features")).items():
+            told = mapping(feature).get("packages")
             if "apt" in name and isinstance(told, str):
                 packages += [word for word in re.split(r"[\s,]+", told) if word]
         for key in ("remoteEnv", "containerEnv"):
-            variables |= {name: text for name, text in _mapping(document.get(key)).items() if isinstance(text, str)}
+            variables |= {name: text for name, text in mapping(document.get(key)).items() if isinstance(text, str)}
         services += _texts(document.get("runServices"))
     return Devcontainer(
         script="\n".join(scripts),
@@ -105,12 +106,12 @@ def _versions(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     )
     if found:
         yield found[1], found[2]
-    variant = _mapping(_mapping(document.get("build")).get("args")).get("VARIANT")
+    variant = mapping(mapping(document.get("build")).get("args")).get("VARIANT")
     if isinstance(variant, str) and (plain := re.match(r"(?:\d+-)?(3\.\d{1,2})(?:\D|$)", variant)):
         yield "python", plain[1]
-    for name, feature in _mapping(document.get("features")).items():
+    for name, feature in mapping(document.get("features")).items():
         language = re.search(r"/features/(python|node)(?::|$)", name)
-        version = feature if isinstance(feature, str) else _mapping(feature).get("version")
+        version = feature if isinstance(feature, str) else mapping(feature).get("version")
         if language and isinstance(version, str) and re.fullmatch(r"\d+(\.\d+)*", version):
             yield language[1], ".".join(version.split(".")[:2])
 
@@ -120,7 +121,7 @@ def _document(tree: Tree, path: str) -> Mapping[str, object]:
     if file.link is not None or len(file.content) > _MOST_BYTES:
         return {}
     try:
-        return _mapping(json.loads(plain_json(file.content.decode("utf-8", "replace"))))
+        return mapping(json.loads(plain_json(file.content.decode("utf-8", "replace"))))
     except (ValueError, RecursionError):
         return {}
 
@@ -135,10 +136,6 @@ def _commands(value: object) -> Iterator[str]:
         for inner in value.values():
             if not isinstance(inner, dict):
                 yield from _commands(inner)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
 
 
 def _texts(value: object) -> list[str]:

@@ -7,16 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import yaml
-
 from blocks.trees import Tree
 from blocks.vectors import TestStatus, TestVector
+from tasks.archaeology.documents import WORKFLOW, read_yaml
 
-_WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
 _COMPOSE = re.compile(r"^(docker-)?compose([.-](test|tests|ci))\.ya?ml$")
 _TESTS = re.compile(r"test|tox|nox|check|jest|mocha|coverage", re.I)
-_MOST_BYTES = 200_000
-_MOST_NODES = 20_000
 _UNREACHED = re.compile(
     r"Network is unreachable|Name or service not known|Temporary failure in name resolution|nodename nor servname"
     r"|getaddrinfo|\bEAI_AGAIN\b|\bENOTFOUND\b|\bENETUNREACH\b|Could not resolve host|No address associated with hostname"
@@ -64,11 +60,11 @@ def ci_services(tree: Tree) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for path in sorted(tree):
         document = (
-            read_yaml(tree, path) if _WORKFLOW.match(path) or _COMPOSE.match(path) or path == ".gitlab-ci.yml" else None
+            read_yaml(tree, path) if WORKFLOW.match(path) or _COMPOSE.match(path) or path == ".gitlab-ci.yml" else None
         )
         if not isinstance(document, dict):
             continue
-        if _WORKFLOW.match(path):
+        if WORKFLOW.match(path):
             jobs = document.get("jobs")
             for job in jobs.values() if isinstance(jobs, dict) else ():
                 if isinstance(job, dict) and _TESTS.search(str(job.get("steps"))):
@@ -79,21 +75,6 @@ def ci_services(tree: Tree) -> tuple[str, ...]:
         else:
             found |= dict.fromkeys(name for name in _named(document.get("services")) if "(" in name)
     return tuple(found)
-
-
-def read_yaml(tree: Tree, path: str) -> object:
-    """A document of texts, lists and mappings: no types, so that 3.10 stays 3.10, and no anchors, which can multiply."""
-    file = tree.get(path)
-    if file is None or file.link is not None or len(file.content) > _MOST_BYTES:
-        return None
-    text = file.content.decode("utf-8", "replace")
-    try:
-        for number, event in enumerate(yaml.parse(text, Loader=yaml.BaseLoader)):
-            if number > _MOST_NODES or isinstance(event, yaml.AliasEvent):
-                return None
-        return yaml.load(text, Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
-        return None
 
 
 def _named(services: object) -> Iterator[str]:

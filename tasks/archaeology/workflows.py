@@ -15,11 +15,10 @@ from blocks.records import Record
 from blocks.trees import Tree
 from tasks.archaeology.commands import RUNS_TESTS, Commands, read_script, runs_tests_of
 from tasks.archaeology.devcontainer import read_devcontainers
+from tasks.archaeology.documents import WORKFLOW, mapping, read_yaml, sequence
 from tasks.archaeology.folders import within
-from tasks.archaeology.outside import read_yaml
 from tasks.archaeology.python_names import Names
 
-_WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
 _DOCKERFILE = re.compile(r"^(\.devcontainer/|docker/|tests?/)?([\w-]+\.)?Dockerfile(\.(dev|test|tests|ci))?$")
 _GUIDE = re.compile(
     r"^(docs?/)?(readme|contributing|install(ation)?|develop(ment|ing|er)?|hacking|building)(\.(md|rst|txt))?$", re.I
@@ -85,17 +84,17 @@ def read_automation(tree: Tree, names: Names, folder: str = ".") -> Automation:
 
 def _workflows(tree: Tree, names: Names, folder: str) -> Iterator[Automation]:
     for path in sorted(tree):
-        if _WORKFLOW.match(path):
+        if WORKFLOW.match(path):
             workflow = read_yaml(tree, path)
-            for job in _mapping(_mapping(workflow).get("jobs")).values():
-                if (found := _job(_mapping(job), _mapping(workflow), names, folder)) is not None:
+            for job in mapping(mapping(workflow).get("jobs")).values():
+                if (found := _job(mapping(job), mapping(workflow), names, folder)) is not None:
                     yield found
 
 
 def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names, folder: str) -> Automation | None:
-    steps = [_mapping(step) for step in _sequence(job.get("steps"))]
-    matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
-    rows = [matrix, *(_mapping(row) for row in _sequence(matrix.get("include")))]
+    steps = [mapping(step) for step in sequence(job.get("steps"))]
+    matrix = mapping(mapping(job.get("strategy")).get("matrix"))
+    rows = [matrix, *(mapping(row) for row in sequence(matrix.get("include")))]
     scripts = [
         (str(step["run"]), _started_in(step, job, workflow, rows, folder))
         for step in steps
@@ -107,10 +106,10 @@ def _job(job: Mapping[str, object], workflow: Mapping[str, object], names: Names
     for script, at in scripts:
         commands = commands.joined(read_script(script, names, folder=folder, at=at))
     told = [value for row in rows for key, value in row.items() if "py" in key.lower()]
-    told += [_mapping(step.get("with")).get("python-version") for step in steps]
+    told += [mapping(step.get("with")).get("python-version") for step in steps]
     environment: dict[str, str] = {}
     for holder in (workflow, job, *steps):
-        environment.update(_variables(_mapping(holder.get("env")).items()))
+        environment.update(_variables(mapping(holder.get("env")).items()))
     return Automation(
         commands=commands,
         pythons=_versions(told),
@@ -130,7 +129,7 @@ def _started_in(
     folder: str,
 ) -> str:
     """The folder of a step. One that a matrix names is the project's, where the matrix names that among others."""
-    defaults = (_mapping(_mapping(holder.get("defaults")).get("run")) for holder in (job, workflow))
+    defaults = (mapping(mapping(holder.get("defaults")).get("run")) for holder in (job, workflow))
     told = next((text for one in (step, *defaults) if isinstance(text := one.get("working-directory"), str)), ".")
     if "$" in told:
         named = {posixpath.normpath(text) for row in rows for value in row.values() for text in _lines(value)}
@@ -159,12 +158,12 @@ def _hatch(tree: Tree, names: Names) -> Iterator[Automation]:
         document = tomllib.loads(_text(tree, "pyproject.toml"))
     except (ValueError, RecursionError):
         return
-    environments = _mapping(_mapping(_mapping(document.get("tool")).get("hatch")).get("envs"))
-    for environment in map(_mapping, environments.values()):
-        scripts = _mapping(environment.get("scripts")).values()
+    environments = mapping(mapping(mapping(document.get("tool")).get("hatch")).get("envs"))
+    for environment in map(mapping, environments.values()):
+        scripts = mapping(environment.get("scripts")).values()
         script = "\n".join(line for value in scripts for line in _lines(value))
         if RUNS_TESTS.search(script):
-            variables = _variables(_mapping(environment.get("env-vars")).items())
+            variables = _variables(mapping(environment.get("env-vars")).items())
             yield Automation(commands=read_script(script, names), environment=tuple(variables))
 
 
@@ -200,24 +199,24 @@ def _nox(tree: Tree, names: Names) -> Iterator[Automation]:
 
 def _older(tree: Tree, names: Names, folder: str) -> Iterator[Automation]:
     """GitLab's jobs and Travis: scripts by name, versions by image or matrix."""
-    document = _mapping(read_yaml(tree, _GITLAB))
+    document = mapping(read_yaml(tree, _GITLAB))
     common = _script(document, "before_script")
-    for job in map(_mapping, document.values()):
+    for job in map(mapping, document.values()):
         script = "\n".join((common, _script(job, "before_script", "script")))
         if _tests(script if folder != "." else _script(job, "script"), folder):
             image = job.get("image", document.get("image"))
-            told = image if isinstance(image, str) else _mapping(image).get("name")
-            variables = _variables(_mapping(job.get("variables", document.get("variables"))).items())
+            told = image if isinstance(image, str) else mapping(image).get("name")
+            variables = _variables(mapping(job.get("variables", document.get("variables"))).items())
             yield Automation(
                 commands=read_script(script, names, folder=folder),
                 pythons=_image_versions(told),
                 environment=tuple(variables),
             )
-    travis = _mapping(read_yaml(tree, _TRAVIS))
+    travis = mapping(read_yaml(tree, _TRAVIS))
     script = _script(travis, "before_install", "install", "before_script", "script")
     if _tests(script if folder != "." else _script(travis, "script"), folder):
-        rows = [travis, *map(_mapping, _sequence(_mapping(travis.get("jobs", travis.get("matrix"))).get("include")))]
-        addons = _mapping(_mapping(travis.get("addons")).get("apt")).get("packages")
+        rows = [travis, *map(mapping, sequence(mapping(travis.get("jobs", travis.get("matrix"))).get("include")))]
+        addons = mapping(mapping(travis.get("addons")).get("apt")).get("packages")
         script += f"\napt-get install {' '.join(_lines(addons))}" if addons else ""
         yield Automation(
             commands=read_script(script, names, folder=folder),
@@ -286,14 +285,6 @@ def _lines(value: object) -> list[str]:
     if isinstance(value, str):
         return value.splitlines()
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
-
-
-def _sequence(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _text(tree: Tree, path: str) -> str:

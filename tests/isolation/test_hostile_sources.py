@@ -29,7 +29,7 @@ TELL = "setup(name='pot', version='1.0', packages=['pot'], package_data={'pot': 
 
 SPY = r"""
 told = {"uid": os.getuid(), "groups": os.getgroups(), "reached": [], "wrote": [], "devices": sorted(os.listdir("/sys/class/net"))}
-for host, port in (("192.0.2.1", 80), ("172.17.0.1", 2375), ("172.17.0.1", 22), ("pypi.org", 443), ("169.254.169.254", 80)):
+for host, port in (("192.0.2.1", 80), ("172.17.0.1", 2375), ("172.17.0.1", 22), ("example.org", 443), ("169.254.169.254", 80)):
     try:
         socket.create_connection((host, port), 2)
         told["reached"].append(host)

@@ -4,6 +4,9 @@ import shutil
 from copy import copy
 from pathlib import Path
 
+from blocks.chain import Chain
+from blocks.lake import ObjectStore, PhaseKey, PhaseWriter, commit_phase
+from blocks.records import CandidateRow, Outcome, Phase, ReasonCode
 from blocks.repositories import MirrorCache, Repository
 from blocks.session import Edit, EditKind, Intervention, Replacement, SeenFile, Session, Speaker, Step
 from tests.history import MIT, History
@@ -121,3 +124,16 @@ def agent_session(start: str, *, seen: tuple[tuple[str, str], ...] = (("kettle/b
 
 def _said(index: int, kind: Intervention, text: str) -> Step:
     return Step(index=index, speaker=Speaker.USER, text=text, intervention=kind)
+
+
+def ingest_by_hand(store: ObjectStore, candidate_id: str, session: Session) -> Chain:
+    """The chain of a candidate whose ingest, under the key `1` * 32, is committed."""
+    writer = PhaseWriter(store, PhaseKey(candidate_id=candidate_id, phase=Phase.INGEST, input_key="1" * 32))
+    row = CandidateRow.model_validate(
+        {"candidate_id": candidate_id, "contribution_id": "x-1", "source": session.source, "repository": IDENTITY,
+         "start_commit": session.start_commit, "start_fidelity": None, "instruction": session.prompt,
+         "language": None, "created_at": "2026-01-01T00:00:00Z"}
+    )  # fmt: skip
+    writer.rows([row])
+    writer.record("session.json", session)
+    return Chain(store, candidate_id).with_manifest(commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "by hand"))

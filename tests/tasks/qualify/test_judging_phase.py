@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from blocks.chain import Chain
-from blocks.lake import PhaseKey, PhaseWriter, commit_phase, find_manifest
+from blocks.lake import find_manifest
 from blocks.phases import PhaseResult, expected_key
-from blocks.records import CandidateRow, CostRow, Decision, Outcome, Phase, Qualifier, ReasonCode, VerdictRow
+from blocks.records import CostRow, Decision, Outcome, Phase, Qualifier, ReasonCode, VerdictRow
 from blocks.settings import ModelSettings, Price, QualifySettings, Settings
 from blocks.work import perform
 from blocks.workshop import Workshop
 from tasks.qualify.phase import QUALIFY
 from tests.modelserver import Answer, ModelServer, Script, says
-from tests.tasks.qualify.kettle import IDENTITY, Kettle, prompt_session
+from tests.tasks.qualify.kettle import IDENTITY, Kettle, ingest_by_hand, prompt_session
 
 pytestmark = pytest.mark.slow
 
@@ -34,17 +33,7 @@ class Desk:
         self.mirrors = {IDENTITY: str(kettle.history.folder)}
         self.store = Workshop(Settings(home=home)).store
         session = prompt_session(kettle.start)
-        writer = PhaseWriter(self.store, PhaseKey(candidate_id=CANDIDATE, phase=Phase.INGEST, input_key="1" * 32))
-        row = CandidateRow.model_validate(
-            {"candidate_id": CANDIDATE, "contribution_id": "x-1", "source": "prompt", "repository": IDENTITY,
-             "start_commit": session.start_commit, "start_fidelity": None, "instruction": session.prompt,
-             "language": None, "created_at": "2026-01-01T00:00:00Z"}
-        )  # fmt: skip
-        writer.rows([row])
-        writer.record("session.json", session)
-        self.chain = Chain(self.store, CANDIDATE).with_manifest(
-            commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "by hand")
-        )
+        self.chain = ingest_by_hand(self.store, CANDIDATE, session)
 
     def qualify(self, provider: str, url: str = "http://127.0.0.1:1", **models: object) -> PhaseResult:
         values: dict[str, object] = {

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from blocks.chain import Chain
-from blocks.lake import LeaseLostError, Owner, PhaseKey, PhaseWriter, acquire_lease, commit_phase, find_manifest
+from blocks.lake import LeaseLostError, Owner, PhaseKey, acquire_lease, find_manifest
 from blocks.phases import PhaseResult, expected_key
-from blocks.records import CandidateRow, Outcome, Phase, Qualifier, ReasonCode
+from blocks.records import Outcome, Phase, Qualifier, ReasonCode
 from blocks.repositories import Repository
 from blocks.session import Session
 from blocks.settings import QualifySettings, Settings
@@ -19,7 +18,7 @@ from blocks.workshop import Workshop
 from tasks.qualify import start as start_module
 from tasks.qualify.phase import QUALIFY, collect, judge
 from tasks.qualify.tables import digest_of_tables
-from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session
+from tests.tasks.qualify.kettle import IDENTITY, Kettle, agent_session, ingest_by_hand
 from tests.tasks.qualify.test_start import GONE, WIP, began
 
 pytestmark = pytest.mark.slow
@@ -33,17 +32,7 @@ class Desk:
     def __init__(self, home: Path, session: Session) -> None:
         self.home = home
         self.store = Workshop(Settings(home=home)).store
-        writer = PhaseWriter(self.store, PhaseKey(candidate_id=CANDIDATE, phase=Phase.INGEST, input_key="1" * 32))
-        row = CandidateRow.model_validate(
-            {"candidate_id": CANDIDATE, "contribution_id": "x-1", "source": "cline", "repository": IDENTITY,
-             "start_commit": session.start_commit, "start_fidelity": None, "instruction": session.prompt,
-             "language": None, "created_at": "2026-01-01T00:00:00Z"}
-        )  # fmt: skip
-        writer.rows([row])
-        writer.record("session.json", session)
-        self.chain = Chain(self.store, CANDIDATE).with_manifest(
-            commit_phase(writer, Outcome.PASSED, ReasonCode.OK, "by hand")
-        )
+        self.chain = ingest_by_hand(self.store, CANDIDATE, session)
 
     def key(self, mirrors: dict[str, str]) -> PhaseKey:
         return expected_key(QUALIFY, Settings(home=self.home, mirrors=mirrors), self.chain, "1" * 32)
